@@ -61,10 +61,10 @@ def ingest(
 ) -> IngestReport:
     """Bring a collection up to date with its files, and publish it if anything changed.
 
-    The caller holds the writer's lock. `writer` writes contexts for chunks if the settings enable enrichment. By
-    default it uses the configured language model. Raises UsageError for a missing path, a URL whose host is not
-    allowed, or a collection that was rolled back, FingerprintMismatch if it was built with another embedding model, and
-    IngestError if there is nothing to ingest.
+    The caller holds the writer's lock. If the settings enable enrichment, `writer` writes contexts for chunks; by
+    default, the configured language model does. Raises UsageError for a missing path, a URL whose host is not allowed,
+    or a collection that was rolled back; FingerprintMismatch if the collection was built with another embedding model;
+    and IngestError if there is nothing to ingest.
     """
     started = time.monotonic()
     for left in remove_leftovers(store):
@@ -99,7 +99,7 @@ class _Run:
         self._published = published_documents(store, record)
         self._passport = published_passport(store, record)
         forgotten = store.forgotten.all(record.id)
-        # The published files. Files that an interrupted `forget` was removing are left out.
+        # The published files, except those that an interrupted `forget` was removing.
         self._files = {
             identity: document
             for identity, document in self._published.items()
@@ -108,13 +108,13 @@ class _Run:
         self._writer: ContextWriter | None = None
 
     def begin(self, sources: CollectionSources, writer: ContextWriter | None) -> None:
-        """Check that the ingest is allowed, and record its start and the names of its roots."""
+        """Check that the ingest is allowed, and record its start and the names of its source folders (roots)."""
         self._check_allowed()
         check_index(self._store, self._settings.index, self._embedding.fingerprint, self._settings.chroma)
         if self._settings.chunking.enrichment == "llm":
             self._writer = writer or create_context_writer(self._settings, self._embedding)
         self._store.collections.begin_run(self._record.id, self._request.command)
-        # Root names are recorded before any document is stored under one, so that an interrupted run keeps the names.
+        # Names of roots are recorded before any document is stored under them, so that an interrupted run keeps them.
         for name, (path, whole) in sources.roots.items():
             self._store.collections.record_root(self._record.id, name, path, whole=whole)
 
@@ -153,7 +153,7 @@ class _Run:
         return scanned
 
     def merge_versions(self, scanned: ScanResult) -> list[int]:
-        """Return the document versions for the next generation: files read now, and unchanged files."""
+        """Return the document versions of the next generation: those of files read now, and of unchanged files."""
         kept = {identity: document.version for identity, document in self._files.items()}
         for document in scanned.deleted.removed:
             kept.pop(document.document_id, None)
@@ -162,7 +162,7 @@ class _Run:
         return enrich_versions(self._store, versions, self._writer, self._progress) if self._writer else versions
 
     def publish(self, versions: list[int]) -> EmbeddingCounts | None:
-        """Embed texts without vectors, and publish a generation. Return None if nothing changed."""
+        """Embed texts that have no vectors yet, and publish a generation. Return None if nothing changed."""
         recipe = index_recipe(self._settings, self._embedding, collection_language(self._store, versions))
         if not self._must_publish(versions, recipe):
             return None
@@ -174,7 +174,7 @@ class _Run:
     def report(
         self, sources: CollectionSources, scanned: ScanResult, embedded: EmbeddingCounts | None, seconds: float
     ) -> IngestReport:
-        """Build the report of the ingest: the outcome of every file, and counts."""
+        """Build the ingest's report: the outcome of every file, and counts."""
         record = self._store.collections.get(self._record.name)
         row = self._store.generations.get(record.id, record.published) if record.published is not None else None
         against = self._request.check_against
@@ -195,7 +195,7 @@ class _Run:
         )
 
     def finish(self, sources: CollectionSources, scanned: ScanResult, report: IngestReport) -> None:
-        """Record the scanned files, and remove data that no kept generation needs."""
+        """Record the scanned files, and remove data that no generation needs any more."""
         collection = self._record.id
         if report.generation is None:
             self._store.collections.delete(collection)
@@ -225,7 +225,7 @@ _READER, _ROOT = "text-1", "texts"
 
 @dataclass(frozen=True)
 class TextDocument:
-    """A document in memory; `name` becomes the source of the document."""
+    """A document in memory. Its `name` is shown as its source."""
 
     name: str
     title: str
@@ -240,7 +240,7 @@ def ingest_texts(
     store: Store,
     progress: ProgressListener,
 ) -> None:
-    """Fill a collection with exactly these texts; embed only new texts. The caller holds the writer's lock."""
+    """Make a collection contain exactly these texts. Only new ones are embedded. The caller holds the writer's lock."""
     for left in remove_leftovers(store):
         progress.note(left)
     record = store.collections.create(collection)

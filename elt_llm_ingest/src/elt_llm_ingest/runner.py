@@ -1,4 +1,4 @@
-"""The former entry point `python -m elt_llm_ingest.runner`, which names the command that replaced it."""
+"""The former entry point `python -m elt_llm_ingest.runner`. It only names the command that replaced it."""
 
 import sys
 

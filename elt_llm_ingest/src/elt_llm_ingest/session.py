@@ -1,4 +1,4 @@
-"""Ingest one task, once or after every change, with one embedding model and one pool of workers.
+"""Ingest one task (a collection or a job), once or after every change, with one embedding model and worker pool.
 
 Modules that import slowly are imported only after the writer's lock is taken, so that a second writer fails at once.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CollectionTask:
-    """A collection, and absolute paths and URLs to ingest. Without any, its former sources are scanned."""
+    """A collection, with absolute paths and URLs to ingest. Without any, its earlier sources are ingested again."""
 
     collection: str
     paths: tuple[Path, ...]
@@ -39,7 +39,7 @@ class CollectionTask:
 
 @dataclass(frozen=True)
 class JobTask:
-    """A job file, or the file of a list of jobs."""
+    """A job file, or a file with a list of jobs."""
 
     file: Path
 
@@ -49,7 +49,7 @@ ProgressMaker = Callable[[], AbstractContextManager[ProgressListener]]
 
 
 class IngestSession(Closeable):
-    """Ingest one task, any number of times. `command` is the command line that is recorded in the lock."""
+    """Ingests one task any number of times. `command` is the command line that is recorded in the lock."""
 
     def __init__(self, task: IngestTask, loaded: LoadedSettings, flags: "IngestFlags", command: str) -> None:
         self._task, self._loaded, self._flags, self._command = task, loaded, flags, command
@@ -57,10 +57,10 @@ class IngestSession(Closeable):
         self._compute: Compute | None = None
 
     def run(self, progress: ProgressMaker) -> "Sequence[IngestReport | JobReport]":
-        """Ingest everything while holding the lock; return one report, or one report for each job.
+        """Ingest the task while holding the writer's lock; return its report, or one report for each job.
 
-        `progress` is entered once the lock is held. Flags such as `rebuild` apply to the first run only. Raises
-        LockHeld and the errors of `pipeline.ingest`. In a list of jobs a failing job does not stop the other jobs.
+        The context `progress` is entered when the lock is held. Flags such as `rebuild` apply to the first run only.
+        Raises LockHeld and the errors of `pipeline.ingest`. In a list of jobs, a failing job does not stop the others.
         """
         with writer_lock(self._loaded.workspace, self._command):
             from elt_llm_core.store.store import open_store
@@ -74,7 +74,7 @@ class IngestSession(Closeable):
         return reports
 
     def _back_up(self, store: "Store", progress: ProgressListener) -> None:
-        """Copy the store if a copy is due. A full disk does not make a finished ingest fail."""
+        """Back up the store if a backup is due. If that fails, note it: the finished ingest has not failed."""
         from elt_llm_core.store.backups import rotate_backups
 
         try:
@@ -83,7 +83,7 @@ class IngestSession(Closeable):
             progress.note(f"No backup of the store was made: {error}")
 
     def plan(self) -> "list[IngestPlan]":
-        """Plan what `run` would do, without taking the lock, reading documents or writing."""
+        """Plan what `run` would do, without taking the lock, parsing documents or writing."""
         from elt_llm_core.store.store import has_store, open_store
 
         if not has_store(self._loaded.workspace) and (
@@ -100,7 +100,7 @@ class IngestSession(Closeable):
         sources, job_files = self._watched()
         if not sources:
             raise UsageError(
-                "--watch follows local files, and there is no local source.",
+                "--watch follows local files, but there is no local source.",
                 hint="Remove --watch, and run the command from a timer to read URLs and readers again.",
             )
         return WatchScope(

@@ -129,7 +129,7 @@ def test_an_altered_answer_of_an_actor_is_refused(docs: Path) -> None:
     with Liar() as compute:
         outcomes = list(compute.read_all(requests_of(docs)))
         assert {str(outcome)[:52] for outcome in outcomes} == {"the result of the reader is not a valid document: a "}
-        with pytest.raises(IngestError, match="vectors of another shape"):
+        with pytest.raises(IngestError, match="vectors of the wrong shape"):
             list(compute.embedding(FakeEmbedding()).embed_batches([["One mast."]]))
 
 

@@ -1,4 +1,4 @@
-"""Chunkers cut a parsed document into spans. Their modules are imported when a chunker is created."""
+"""Chunkers cut a parsed document into spans. Their modules are imported only when a chunker is created."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,11 +7,11 @@ if TYPE_CHECKING:
 
     from elt_llm_ingest.chunkers.pieces import TokenCounter
     from elt_llm_ingest.chunkers.span_chunker import SpanChunker
-_SMALLEST = 16  # tokens of a chunk, however little room its context leaves
+_SMALLEST = 16  # the smallest chunk size in tokens, even if a context leaves less room
 
 
 def create_chunker(settings: "ChunkingSettings", counter: "TokenCounter") -> "SpanChunker":
-    """Create the configured chunker; `counter` is the embedding model that will embed its chunks."""
+    """Create the configured chunker. `counter` counts tokens: it is the embedding model that will embed the chunks."""
     from elt_llm_ingest.chunkers.markdown import MarkdownChunker, ParentChildChunker, SentenceChunker, TableAwareChunker
     from elt_llm_ingest.chunkers.recursive import RecursiveChunker
     from elt_llm_ingest.chunkers.section_aware import SectionAwareChunker
@@ -33,7 +33,7 @@ def create_chunker(settings: "ChunkingSettings", counter: "TokenCounter") -> "Sp
 
 
 def _chunk_sizes(settings: "ChunkingSettings", counter: "TokenCounter") -> dict[str, Any]:
-    """Return the configured chunk sizes. With enrichment they may be smaller, to leave room for written contexts."""
+    """Return the configured chunk sizes, reduced if necessary to leave room for contexts written by a model."""
     sizes = settings.model_dump(include={"chunk_size", "chunk_overlap", "table_chunk_size"})
     if settings.enrichment == "llm":
         from elt_llm_ingest.chunkers.span_chunker import MARGIN, SENTENCE_TOKENS, chunk_room

@@ -13,16 +13,16 @@ _TOP_LEVEL = 0
 
 
 class MarkdownChunker(SpanChunker):
-    """Cut a document of any format at its headings, then pack the sentences of each section into chunks.
+    """Cuts a document of any format at its headings, then packs the sentences of each section into chunks.
 
-    A heading without text below it is joined to the next section. A section smaller than a third of `chunk_size` is
-    joined to the next section of the same or a deeper level, if both fit into one chunk.
+    A heading without text is joined to the next section if that has the same or a deeper level. A section smaller than
+    a third of `chunk_size` is joined to such a section too, if both fit into one chunk.
     """
 
     strategy: ClassVar[str] = "markdown"
 
     def groups(self, cut: DocumentPieces) -> list[Sequence[TextPiece]]:
-        """Return the pieces (sentences or rows) of the document by section, with small neighbouring sections joined."""
+        """Return the document's pieces (sentences or rows) by section. Small neighbouring sections are joined."""
         return self._levelled_groups(cut)[0]
 
     def _levelled_groups(self, cut: DocumentPieces) -> tuple[list[Sequence[TextPiece]], list[int]]:
@@ -38,7 +38,7 @@ class MarkdownChunker(SpanChunker):
         return list(runs), levels
 
     def _joins(self, run: Sequence[TextPiece], top: int, section: Sequence[TextPiece], level: int) -> bool:
-        """Return whether to join a section to the group before it. The first heading of that group has level `top`."""
+        """Return whether to join a section to the group `run` before it, whose first heading has level `top`."""
         if level < top or top == _TOP_LEVEL:
             return False
         tokens = count_tokens(run[0], run[-1])
@@ -48,7 +48,7 @@ class MarkdownChunker(SpanChunker):
 
 
 def _sections(document: ParsedDocument, pieces: Sequence[TextPiece]) -> list[tuple[int, Sequence[TextPiece]]]:
-    """Return level and pieces (sentences or rows) of each section with text; 0 for text above the first heading."""
+    """Return the level and pieces (sentences or rows) of each non-empty section. Above all headings, the level is 0."""
     starts = [piece.start for piece in pieces]
     bounds = [0, *(bisect_left(starts, section.start) for section in document.sections), len(pieces)]
     levels = [_TOP_LEVEL, *(section.level for section in document.sections)]
@@ -57,7 +57,7 @@ def _sections(document: ParsedDocument, pieces: Sequence[TextPiece]) -> list[tup
 
 
 class SentenceChunker(SpanChunker):
-    """Pack sentences into chunks. A chunk may start in one section and end in the next."""
+    """Packs sentences into chunks. A chunk may start in one section and end in the next."""
 
     strategy: ClassVar[str] = "sentence"
 
@@ -67,10 +67,10 @@ class SentenceChunker(SpanChunker):
 
 
 class TableAwareChunker(SentenceChunker):
-    """Pack sentences, and pack table rows into separate chunks.
+    """Packs sentences into chunks, and table rows into separate chunks.
 
-    A row that fits into a chunk is never cut, and its header row is in the chunk's context. A heading right above a
-    table is packed with the first rows of the table.
+    A row that fits into a chunk is never cut, and the chunk's context contains the table's header row. A heading right
+    above a table is packed with the first rows of the table.
     """
 
     strategy: ClassVar[str] = "table_aware"
@@ -81,7 +81,7 @@ class TableAwareChunker(SentenceChunker):
 
 
 class ParentChildChunker(MarkdownChunker):
-    """Cut like the markdown chunker, and give each chunk a larger parent span of at most `parent_size` tokens.
+    """Cuts like the markdown chunker, and gives each chunk a larger parent span of at most `parent_size` tokens.
 
     A parent contains one or more sections. Parents do not overlap and together contain the whole text. A section shares
     a parent with those of its subsections that fit. A section larger than a parent is cut at sentences or rows.
@@ -92,7 +92,7 @@ class ParentChildChunker(MarkdownChunker):
 
     @property
     def fingerprint(self) -> str:
-        """Return a key that changes whenever a configured size of chunks or parents changes."""
+        """Identifies how texts are cut: the strategy, its version, and the sizes of chunks and parents."""
         return f"{super().fingerprint}:{self.parent_size}"
 
     def spans(self, document: ParsedDocument) -> list[ChunkSpan]:

@@ -1,4 +1,4 @@
-"""Split a document into the smallest units of chunks (sentences, rows, lines of code), and pack them into chunks."""
+"""Split a document into pieces (sentences, rows, lines of code), and pack the pieces into chunks."""
 
 import re
 from array import array
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from elt_llm_ingest.parsing.parsed_document import Block, BlockKind, ParsedDocument
 
-# Chunks must stay small even if a tokenizer encodes a word of any length as one unknown token.
+# Longer tokens count as several, because some tokenizers encode a word of any length as one unknown token.
 _MAX_TOKEN_LENGTH = 64
 _SLICE_OF_LONG_TOKEN = 4  # characters
-# The most characters that are tokenised at a time, even without white space.
+# The most characters that are tokenised at once. Text without any white space is cut at this length.
 MAX_SLICE_LENGTH = 524_288
 # Characters that are white space for every tokeniser.
 _SPACE = re.compile(r"[ \n]")
@@ -28,7 +28,7 @@ class TokenCounter(Protocol):
 
     @property
     def token_limit(self) -> int:
-        """Return the maximum number of tokens of a text that is embedded, not counting special tokens."""
+        """The maximum number of tokens of an embedded text, not counting special tokens."""
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return the character span of each token, in order."""
@@ -39,10 +39,10 @@ class TokenIndex:
 
     A token of more than 64 characters counts as one token per 4 characters. The text is tokenised in slices that end at
     white space, which no token of a word-based tokeniser crosses. `exact` is false if there was no white space for half
-    a million characters, or if long tokens were cut.
+    a million characters, if long tokens were cut, or if empty tokens were removed.
     """
 
-    slice_size: ClassVar[int] = 65_536  # characters; few, so that an interrupt takes effect soon
+    slice_size: ClassVar[int] = 65_536  # characters; small, so that an interrupt takes effect soon
 
     def __init__(self, text: str, counter: TokenCounter) -> None:
         self.text = text
@@ -53,7 +53,7 @@ class TokenIndex:
             self._add(counter.token_spans(text[start:end]), start)
 
     def __len__(self) -> int:
-        """Return the number of tokens of the whole text."""
+        """Return the number of tokens in the whole text."""
         return len(self._starts)
 
     def first(self, start: int) -> int:
@@ -61,7 +61,7 @@ class TokenIndex:
         return bisect_right(self._ends, start)
 
     def last(self, end: int) -> int:
-        """Return one more than the index of the last token that starts before `end`."""
+        """Return the index after the last token that starts before `end`."""
         return bisect_left(self._starts, end)
 
     def count(self, start: int, end: int) -> int:
@@ -69,7 +69,7 @@ class TokenIndex:
         return max(0, bisect_left(self._starts, end) - bisect_right(self._ends, start))
 
     def cut(self, start: int, end: int, budget: int) -> int:
-        """Return the last offset, at most `end`, up to which the text has `budget` tokens; if possible a word end."""
+        """Return the largest `stop` up to `end` such that text[start:stop] fits the budget, if possible a word end."""
         if self.count(start, end) <= budget:
             return end
         after = bisect_right(self._ends, start) + max(1, budget)
@@ -77,7 +77,7 @@ class TokenIndex:
         return self._word_end(start, hard)
 
     def _word_end(self, start: int, hard: int) -> int:
-        """Return the offset of the last white space in the second half of text[start:hard]; without any, `hard`."""
+        """Return the last word end in the second half of text[start:hard], or `hard` if there is none."""
         if self.text[hard - 1 : hard + 1].strip() != self.text[hard - 1 : hard + 1]:
             return hard
         words = self.text[start + (hard - start) // 2 : hard]
@@ -118,7 +118,7 @@ def _cut_long(spans: Sequence[tuple[int, int]]) -> tuple[NDArray[np.uint32], NDA
 
 
 class TextPiece(NamedTuple):
-    """A sentence, table row or line of code: the span text[start:end] without outer white space.
+    """A sentence, table row or line of code: the span text[start:end], without white space at its ends.
 
     `header` is the header row above a table row. The piece consists of the tokens from index `first` up to, but not
     including, `last`.
@@ -134,7 +134,7 @@ class TextPiece(NamedTuple):
 
 @dataclass(frozen=True)
 class DocumentPieces:
-    """A document that is split into pieces (sentences, rows, lines of code), with a token index of its text.
+    """A document split into pieces (sentences, rows, lines of code), with the token positions of its text.
 
     A chunk of prose has at most `text_size` tokens, and a chunk of table rows at most `row_size`. These limits leave
     room for the longest context.
@@ -220,7 +220,7 @@ def _lines(text: str, block: Block) -> Iterator[tuple[int, int]]:
 
 
 def pack_pieces(pieces: Sequence[TextPiece], budget: int, overlap: int) -> list[Sequence[TextPiece]]:
-    """Pack pieces into chunks of at most `budget` tokens. Each repeats up to `overlap` tokens of the chunk before."""
+    """Pack pieces into chunks of at most `budget` tokens. Each starts with up to `overlap` tokens of the one before."""
     runs: list[Sequence[TextPiece]] = []
     first = 0
     while first < len(pieces):
@@ -244,7 +244,7 @@ def _furthest_piece(pieces: Sequence[TextPiece], first: int, budget: int) -> int
 
 
 def _overlap_start(pieces: Sequence[TextPiece], first: int, end: int, budget: int, overlap: int) -> int:
-    """Return the index of the piece after `first` that starts the next chunk, into which piece `end` must fit."""
+    """Return where the next chunk starts: pieces before `end` are repeated, as long as piece `end` fits after them."""
     start = end
     while (
         start - 1 > first
@@ -272,7 +272,7 @@ def split_tables(pieces: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:
 
 
 def _is_table_boundary(before: TextPiece, piece: TextPiece) -> bool:
-    """Return whether a table starts or ends between two pieces, or the header row changes there."""
+    """Return whether a table starts or ends between two pieces, or whether the header row changes there."""
     if before.kind == "table" and piece.kind == "table":
         return before.header not in ("", piece.header)
     return before.kind == "table" or piece.kind == "table"

@@ -13,10 +13,10 @@ from elt_llm_ingest.parsing.parsed_document import Block, BlockKind, ParsedDocum
 
 
 class RecursiveChunker(SpanChunker):
-    """Cut at the first of `separators` and pack the parts; cut a part that is too large at the next separator.
+    """Cuts at the first of `separators` and packs the parts; cuts a part that is too large at the next separator.
 
     Sentences, sections and rows are ignored: the text between two separators is kept together if it fits. Text without
-    a separator is cut at words, and a word that is too long is cut anywhere. A separator stays with the part before it.
+    a separator is cut between words, and a word that is too long anywhere. A separator stays with the part before it.
     """
 
     strategy: ClassVar[str] = "recursive"
@@ -24,7 +24,7 @@ class RecursiveChunker(SpanChunker):
 
     @property
     def fingerprint(self) -> str:
-        """Return a key that changes with the chunk sizes and the separators."""
+        """Identifies how texts are cut: the strategy, its version, the chunk sizes and the separators."""
         digest = hashlib.sha256(canonical_json(self.separators).encode()).hexdigest()
         return f"{super().fingerprint}:{digest[:8]}"
 
@@ -33,7 +33,7 @@ class RecursiveChunker(SpanChunker):
         return []
 
     def groups(self, cut: DocumentPieces) -> list[Sequence[TextPiece]]:
-        """Return groups of neighbouring parts that fit into a chunk. A part that must be cut forms separate groups."""
+        """Return groups of neighbouring parts that each fit into a chunk. Larger parts are cut into separate groups."""
         cutter = _SeparatorSplitter(cut.document, cut.index, cut.text_size, [part for part in self.separators if part])
         return list(cutter.groups(0, len(cut.document.text), 0))
 
@@ -50,7 +50,7 @@ class _SeparatorSplitter:
         self._ends = [block.end for block in self._blocks]
 
     def groups(self, start: int, end: int, depth: int) -> Iterator[list[TextPiece]]:
-        """Yield groups of pieces that fit into a chunk. The text is cut at `separators[depth]` and later separators."""
+        """Cut text[start:end] at `separators[depth]`, and large parts at later ones. Yield the pieces in groups."""
         fitting: list[TextPiece] = []
         for part in self._parts(start, end, depth):
             if part[0] == part[1]:
@@ -66,7 +66,7 @@ class _SeparatorSplitter:
             yield fitting
 
     def _parts(self, start: int, end: int, depth: int) -> Iterator[tuple[int, int]]:
-        """Cut text[start:end] after each `separators[depth]`, and yield the parts without white space at their ends."""
+        """Cut text[start:end] after each `separators[depth]` in it. Yield the parts without outer white space."""
         text = self._index.text
         if depth < len(self._separators):
             separator = self._separators[depth]
@@ -76,7 +76,7 @@ class _SeparatorSplitter:
         yield strip_span(text, start, end)
 
     def _block(self, start: int, end: int) -> Block:
-        """Return text[start:end] as a block with the kind and header of the blocks in it; prose if kinds differ."""
+        """Return text[start:end] as one block. Its kind is that of the blocks in it, or prose if their kinds differ."""
         covering = self._blocks[bisect_right(self._ends, start) : bisect_left(self._starts, end)]
         kinds = {block.kind for block in covering if block.kind != "heading"}
         kind: BlockKind = kinds.pop() if len(kinds) == 1 else "prose" if kinds or not covering else "heading"

@@ -24,7 +24,7 @@ class SectionUnit(NamedTuple):
 
 
 def find_units(document: ParsedDocument, pieces: Sequence[TextPiece]) -> list[SectionUnit]:
-    """Divide all pieces into units (sections and numbered rules). Headings without text join the unit that follows."""
+    """Divide the pieces into units (sections, numbered rules). A heading without text joins a deeper unit after it."""
     opened = list(_unit_starts(document, pieces))
     ends = [first for first, _, _ in opened[1:]] + [len(pieces)]
     units: list[SectionUnit] = []
@@ -56,7 +56,7 @@ def _unit_starts(document: ParsedDocument, pieces: Sequence[TextPiece]) -> Itera
 
 
 def _rule_depth(text: str) -> int:
-    """Return the number of levels in a rule number: 2 for 12.3, 3 for 12.3.1."""
+    """Return the number of levels in the rule number at the start: 2 for 12.3, 3 for 12.3.1, 1 without a number."""
     match = _NUMBER.match(text)
     return match.group(1).count(".") + 1 if match else 1
 
@@ -66,7 +66,7 @@ def _is_heading(pieces: Sequence[TextPiece]) -> bool:
 
 
 class SectionAwareChunker(SpanChunker):
-    """Keep a section or rule, with its subsections, in one chunk if it fits. Otherwise cut it between its parts.
+    """Keeps a section or rule, with its subsections, in one chunk if it fits. Otherwise cuts it between its parts.
 
     Small sibling rules share a chunk. A section smaller than a third of `chunk_size` is joined to its next sibling. A
     section is cut at sentences only if it does not fit and has neither subsections nor rules.
@@ -90,7 +90,7 @@ class _UnitSplitter:
         self._units, self._pieces, self._size = units, cut.pieces, cut.text_size
 
     def divide(self, first: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield a range of units if it fits into a chunk, else the ranges of its parts. Small siblings are joined."""
+        """Yield units[first:end] as one range if it fits into a chunk, else its parts. Small siblings are joined."""
         if end - first == 1 or self._tokens(first, end) <= self._size:
             yield first, end
             return
@@ -106,7 +106,7 @@ class _UnitSplitter:
             yield from self.divide(*kept)
 
     def _parts(self, first: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield the ranges between the units of the outermost level within the range."""
+        """Yield the parts of a range of units: each starts at the first unit or at an outermost unit after it."""
         level = min(unit.level for unit in self._units[first + 1 : end])
         start = first
         for number in range(first + 1, end):
@@ -116,7 +116,7 @@ class _UnitSplitter:
         yield start, end
 
     def _joins(self, before: tuple[int, int], part: tuple[int, int]) -> bool:
-        """Whether to join a part to the previous part: rules if both fit, sections only if the previous is small."""
+        """Return whether to join a part to the one before: a rule if both fit, a section only to a small part."""
         if self._tokens(before[0], part[1]) > self._size:
             return False
         return self._units[part[0]].is_rule or self._tokens(*before) < self._size / 3
@@ -126,7 +126,7 @@ class _UnitSplitter:
 
 
 def _split_rules(pieces: Sequence[TextPiece], size: int) -> list[Sequence[TextPiece]]:
-    """Return the pieces of a unit, with its headings as a group if only the other pieces fit into one chunk."""
+    """Return the pieces as one group. If they fit into a chunk only without their headings, return these separately."""
     headings = next((number for number, piece in enumerate(pieces) if piece.kind != "heading"), 0)
     if headings and count_tokens(pieces[0], pieces[-1]) > size >= count_tokens(pieces[headings], pieces[-1]):
         return [pieces[:headings], pieces[headings:]]

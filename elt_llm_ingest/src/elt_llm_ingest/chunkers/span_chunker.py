@@ -25,19 +25,19 @@ from elt_llm_ingest.chunkers.pieces import (
 from elt_llm_ingest.parsing.document_reader import from_llama_document
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
 
-_PATH_TOKENS = 40  # tokens of the title and headings in a context
-_HEADER_TOKENS = 60  # tokens of a table's header row in a context
+_PATH_TOKENS = 40  # the most tokens of the title and headings in a context
+_HEADER_TOKENS = 60  # the most tokens of a table's header row in a context
 _CHARACTERS_PER_TOKEN = 32  # a generous upper bound for text
-SENTENCE_TOKENS = 48  # most tokens of the sentence that a language model may add to a context
+SENTENCE_TOKENS = 48  # the most tokens of the sentence that a language model may add to a context
 
 
 def _context_budgets(counter: TokenCounter) -> tuple[int, int]:
-    """Return the maximum number of tokens that the headings, and the table header row, may take in a context."""
+    """Return the maximum number of tokens for the headings, and for the table header row, in a context."""
     return min(_PATH_TOKENS, counter.token_limit // 4), min(_HEADER_TOKENS, counter.token_limit // 4)
 
 
 def chunk_room(counter: TokenCounter, reserved: int = 0) -> tuple[int, int]:
-    """Return the maximum tokens of a text chunk and of a table chunk, beside any context and `reserved` tokens."""
+    """Return the most tokens for the text of a prose chunk and of a table chunk, beside context and `reserved`."""
     path, header = _context_budgets(counter)
     room = counter.token_limit - path - MARGIN - reserved
     return room, room - header
@@ -56,7 +56,7 @@ class ChunkContexts:
         self._counts: dict[str, int] = {}
 
     def of(self, start: int, header: str = "") -> str:
-        """Return the title and the headings above `start`, outermost first, then the header row on its own line."""
+        """Return the context of a chunk at `start`: title and headings above it, and on a new line the header row."""
         path = self._headings_above(start)
         if (path, header) not in self._known:
             lines = [self._path(path), self._cut(header, self._header_budget)]
@@ -64,13 +64,13 @@ class ChunkContexts:
         return self._known[path, header]
 
     def tokens(self, context: str) -> int:
-        """Count the tokens of the context of a chunk (title and headings)."""
+        """Count the tokens of a context or of a part of it."""
         if context not in self._counts:
             self._counts[context] = len(self._counter.token_spans(context)) if context else 0
         return self._counts[context]
 
     def most_tokens(self, start: int, end: int, header: str = "") -> int:
-        """Return the tokens of the longest context that a chunk within text[start:end] can have."""
+        """Return the number of tokens of the longest context that a chunk within text[start:end] can have."""
         inside = self._starts[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
         return max(self.tokens(self.of(position, header)) for position in (start, *(offset + 1 for offset in inside)))
 
@@ -83,7 +83,7 @@ class ChunkContexts:
 
     def _path(self, path: tuple[str, ...]) -> str:
         budget = self._path_budget
-        # Cut before counting: a heading of a megabyte may be above thousands of others.
+        # Cut before counting tokens: a heading of a megabyte may be in the context of thousands of chunks.
         most = budget * _CHARACTERS_PER_TOKEN
         titles = [" ".join(title[:most].split()) for title in path[-budget:] if title.strip()]
         if self._title:
@@ -101,7 +101,7 @@ class ChunkContexts:
 
 
 def _section_paths(sections: tuple[Section, ...]) -> list[tuple[str, ...]]:
-    """Return a list. Its entry n has the titles of the sections that are open after the first n headings."""
+    """Return a list whose entry n has the titles of the sections that are open after n headings, outermost first."""
     paths: list[tuple[str, ...]] = [()]
     stack: list[Section] = []
     for section in sections:
@@ -115,9 +115,9 @@ def _section_paths(sections: tuple[Section, ...]) -> list[tuple[str, ...]]:
 # Tokens kept in reserve, since a context and a text can have more tokens together than separately.
 MARGIN = 3
 # A span between white space has almost the same number of tokens alone as in the whole text. If it has this many fewer
-# tokens than the limit, they are not counted again.
+# tokens than the limit allows, its tokens are not counted again.
 _CERTAIN_MARGIN = 8
-# Chunks must stay small even if white space and diacritics have no tokens.
+# Limits the size of chunks even if the tokenizer makes no tokens of white space and diacritics.
 _MAX_CHARACTERS_PER_TOKEN = 64
 _PLAIN_SPACE = " \n\t\r"
 
@@ -139,14 +139,14 @@ class ChunkSpan:
 
 
 class ChunkMaker:
-    """Make the chunks of one document."""
+    """Makes the chunks of one document."""
 
     def __init__(self, chunker: "SpanChunker", cut: DocumentPieces) -> None:
         self._chunker, self._counter, self._index = chunker, chunker.counter, cut.index
         self._contexts = ChunkContexts(cut.document, chunker.counter)
 
     def chunks(self, run: Sequence[TextPiece]) -> Iterator[ChunkSpan]:
-        """Yield the chunks of a group of consecutive pieces."""
+        """Pack consecutive pieces into chunks, and yield the chunks."""
         table = chunk_kind(run) == "table"
         size = self._chunker.table_chunk_size if table else self._chunker.chunk_size
         header = max((piece.header for piece in run), key=len) if table else ""
@@ -160,7 +160,7 @@ class ChunkMaker:
                 yield ChunkSpan(start, end, context, kind, tokens)
 
     def _fitting(self, start: int, end: int, context: str, size: int) -> Iterator[tuple[int, int, int]]:
-        """Yield the span and its token count, halved until it fits. Alone it can have more tokens than in the text."""
+        """Yield the span and its token count. Halve it until it fits: alone, text may have more tokens."""
         text = self._index.text
         tokens, fits = self._measured(start, end, context, size)
         if end - start <= 1 or fits:
@@ -195,16 +195,16 @@ class ChunkMaker:
 
 
 def chunk_kind(pieces: Sequence[TextPiece]) -> BlockKind:
-    """Return the kind (such as prose or row) of the pieces other than headings; prose if their kinds differ."""
+    """Return the kind (such as prose or table) of the pieces other than headings; prose if their kinds differ."""
     kinds = {piece.kind for piece in pieces if piece.kind != "heading"}
     return kinds.pop() if len(kinds) == 1 else "prose" if kinds else "heading"
 
 
 class SpanChunker(NodeParser):
-    """Cut a parsed document into spans that together contain every character that is not white space.
+    """Cuts a parsed document into spans that together contain all text except white space.
 
     Spans are in ascending order, without white space at their ends. They have at most `chunk_size` tokens
-    (`table_chunk_size` in tables), and with their context at most the counter's limit.
+    (`table_chunk_size` in tables), and together with their context at most the counter's limit.
     """
 
     strategy: ClassVar[str]
@@ -220,7 +220,7 @@ class SpanChunker(NodeParser):
 
     @property
     def fingerprint(self) -> str:
-        """Return a key that changes with everything that decides where a text is cut, except the token counter."""
+        """Identifies how texts are cut: the strategy, its version and the chunk sizes, but not the token counter."""
         return f"{self.strategy}-{self.version}:{self.chunk_size}:{self.chunk_overlap}:{self.table_chunk_size}"
 
     def pieces(self, document: ParsedDocument, index: TokenIndex, text_size: int, row_size: int) -> list[TextPiece]:
@@ -270,7 +270,7 @@ class SpanChunker(NodeParser):
             )
 
     def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:
-        """Return the nodes unchanged. The inherited step would search for each text, and confuse repeated texts."""
+        """Return the nodes unchanged. The inherited method would search for each text, and confuse repeated ones."""
         return nodes
 
 

@@ -1,4 +1,4 @@
-"""The seam between an ingest and the processors that parse and embed for it, and its implementation on this machine."""
+"""The interface to the processors that parse and embed for an ingest, and its implementation on this machine."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
@@ -16,32 +16,32 @@ ParseOutcome = ParsedDocument | UnreadableDocument
 
 
 class Compute(Closeable):
-    """Processors for an ingest. They get bytes of files and texts, and return documents and vectors.
+    """Processors for an ingest: they parse files into documents, and embed texts.
 
-    Only the ingest itself writes to the store. A Compute is also the Parser of the ingest.
+    Only the ingest itself writes to the store. A Compute also implements the ingest's Parser.
     """
 
     @abstractmethod
     def start(self) -> None:
-        """Check that the processors can be used; raise IngestError or UsageError, with the mend, if not."""
+        """Check that the processors can be used. Raises IngestError or UsageError, with a hint, if they cannot."""
 
     @abstractmethod
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParseOutcome]:
-        """Yield the document or the error of each file, in the order of the requests, while later ones are parsed."""
+        """Yield each file's document or error in the order of the requests, while later files are being parsed."""
 
     @abstractmethod
     def embedding(self, model: EmbeddingModel) -> EmbeddingModel:
-        """Return the model with which an ingest embeds here."""
+        """Return a model that produces the same vectors as `model` but embeds on these processors."""
 
 
 class LocalCompute(Compute):
-    """Parse in at most `workers` child processes, each under `limits`, and embed in this process."""
+    """Parses in at most `workers` child processes, each under `limits`, and embeds in this process."""
 
     def __init__(self, limits: ParseLimits, workers: int) -> None:
         self._pool = ParsePool(limits, workers)
 
     def start(self) -> None:
-        """Do nothing: a process starts with its first file."""
+        """Do nothing: a child process starts only when it gets its first file."""
 
     def close(self) -> None:
         """End all child processes at once."""

@@ -1,7 +1,7 @@
 """Parse and embed in actors of a Ray cluster. Needs the extra `ray`.
 
-Actors get the names and bytes of files, or texts, and return JSON and arrays. We never send them the store, its path or
-the path of a source. Ray is asked for actors only: retries, order and the check of versions are done here.
+Actors get the names and bytes of files, or texts, and return JSON and arrays. They never get the store, its path or the
+path of a source. Ray only runs the actors: this module retries batches, keeps their order and compares versions.
 """
 
 import importlib.metadata
@@ -42,13 +42,13 @@ from elt_llm_ingest.sandbox.messages import (
 from elt_llm_ingest.sandbox.parser import ParseRequest
 from elt_llm_ingest.sandbox.pool import ParsePool
 
-_MOST_FILES, _MOST_BYTES = 8, 8 << 20  # of one batch of files
-_AHEAD = 2  # batches per actor that are sent, or wait for an earlier batch
+_MOST_FILES, _MOST_BYTES = 8, 8 << 20  # per batch of files
+_AHEAD = 2  # batches per actor that are being processed, or whose result waits for that of an earlier batch
 _MOST_ACTORS = 256
-_MOST_TRIES = 4  # of one batch, whose actors all died
+_MOST_TRIES = 4  # for one batch, if its actor is lost each time
 _SECONDS_TO_CONNECT = 5
-_SECONDS_TO_START = 120.0  # in which an actor must be ready while none is working
-_HAS_MODEL = frozenset(("embedded", "fake"))  # providers whose model runs in the process; the others are servers
+_SECONDS_TO_START = 120.0  # within which an actor must be ready if none is working
+_HAS_MODEL = frozenset(("embedded", "fake"))  # providers whose model runs in this process; others call a server
 _START_HEAD = "ray start --head --disable-usage-stats"
 _START_NODE = "On each node, run: ray start --address=ADDRESS; see docs/ray.md"
 _END_OF_NAME = re.compile(r"[^\w.-]")
@@ -59,7 +59,7 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class PackedFile:
-    """A file as an actor gets it: its name without folders, its bytes, and how to read it."""
+    """A file as it is sent to an actor: its name without folders, its bytes, and how to read it."""
 
     name: str
     content: bytes
@@ -68,10 +68,10 @@ class PackedFile:
 
 
 class RayActor:
-    """The code of an actor. It parses in the sandbox of this package, in a child process without rights."""
+    """The code of an actor. It parses files in a restricted child process, like an ingest on one machine."""
 
     def __init__(self, limits: ParseLimits, embedding: EmbeddingSettings | None) -> None:
-        remove_pinned()  # the files of actors that were killed
+        remove_pinned()  # files that killed actors left behind
         self._pool = ParsePool(limits, 1)
         self._model = create_embedding(Settings(embedding=embedding), threads=1) if embedding else None
 
@@ -98,19 +98,19 @@ class RayActor:
 
 
 def require_ray(address: str | None) -> None:
-    """Raise UsageError unless Ray is installed and there is an address."""
+    """Raise UsageError unless Ray is installed and the cluster's address is set."""
     if find_spec("ray") is None:
-        raise UsageError("ingest.compute is ray, and Ray is not installed.", hint=f"Run: {install_command('ray')}")
+        raise UsageError("ingest.compute is ray, but Ray is not installed.", hint=f"Run: {install_command('ray')}")
     if not address:
         raise UsageError(
-            "ingest.compute is ray, and ingest.ray_address is not set.",
+            "ingest.compute is ray, but ingest.ray_address is not set.",
             hint=f"Start a cluster with: {_START_HEAD}; and set ingest.ray_address to the address that it prints",
         )
 
 
 @dataclass
 class _Call:
-    """A batch that an actor works on, or that waits for one. `number` is its place in the order of results."""
+    """A batch that an actor processes or that waits for an actor. `number` is its place in the order of results."""
 
     number: int
     payload: Payload
@@ -118,7 +118,7 @@ class _Call:
 
 
 class RayCompute(Compute):
-    """One actor for each processor of a Ray cluster. A lost actor is replaced, and its batch is sent to another one."""
+    """Uses one actor per processor of a Ray cluster. A lost actor is replaced, and its batch is sent to another."""
 
     def __init__(self, settings: Settings, limits: ParseLimits) -> None:
         self._address = str(settings.ingest.ray_address)
@@ -135,16 +135,16 @@ class RayCompute(Compute):
     def start(self) -> None:
         """Connect to the cluster, start an actor for each processor, and compare all versions.
 
-        Raises IngestError if nothing listens at the address, no actor starts, or a node has another version of Python,
-        Ray, elt-llm, a library that reads files, or the embedding model.
+        Raises IngestError if nothing listens at the address, no actor starts, or a node and this machine have different
+        versions of Python, Ray, elt-llm, a library that reads files, or the embedding model.
         """
         if self._actors is not None:
             return
         _refuse_silent_address(self._address)
         embedding = self._settings.embedding if self._distributes_model else None
         self._expected = _versions() | {"model": _identity(create_embedding(self._settings) if embedding else None)}
-        # Ray would start the workers of a process that `uv run` started with uv as well: in a copy of the working
-        # directory, with an environment that each node downloads. It reads the variables when it is imported.
+        # If `uv run` started this process, Ray would start its workers with uv too, in a copy of the working directory
+        # and an environment that each node downloads. Ray reads these variables when it is imported.
         os.environ |= {"RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0"}
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         import ray
@@ -174,7 +174,7 @@ class RayCompute(Compute):
 
     @contextmanager
     def _closed_on_failure(self) -> Iterator[None]:
-        """Leave the cluster after an error, so that the next call starts afresh, with actors that work."""
+        """Leave the cluster after an error, so that the next call connects again and starts new actors."""
         try:
             yield
         except EltError:
@@ -182,7 +182,7 @@ class RayCompute(Compute):
             raise
 
     def embedding(self, model: EmbeddingModel) -> EmbeddingModel:
-        """Return a model whose batches the actors embed. A model server is asked by this process, as without Ray."""
+        """Return a model whose batches the actors embed, or `model` itself if it calls a model server."""
         return ComputedEmbedding(model, self) if self._distributes_model else model
 
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParseOutcome]:
@@ -210,11 +210,11 @@ class RayCompute(Compute):
         for answer in self._stream("embed", payloads()):
             shape = (sizes.popleft(), dimension)
             if not isinstance(answer, np.ndarray) or answer.shape != shape or answer.dtype != np.float32:
-                raise IngestError("A Ray actor returned vectors of another shape.", hint=_START_NODE)
+                raise IngestError("A Ray actor returned vectors of the wrong shape or type.", hint=_START_NODE)
             yield answer
 
     def _file_batches(self, requests: Iterable[ParseRequest]) -> Iterator[list[PackedFile | UnreadableDocument]]:
-        """Yield up to 8 files together, or fewer files with 8 MiB."""
+        """Yield batches of files. A batch is complete when it has 8 files or 8 MiB."""
         batch: list[PackedFile | UnreadableDocument] = []
         size = 0
         for request in requests:
@@ -227,7 +227,7 @@ class RayCompute(Compute):
             yield batch
 
     def _pack(self, request: ParseRequest) -> PackedFile | UnreadableDocument:
-        """Read a file under the checks of the local pool."""
+        """Read a file, after the same checks as in the local pool."""
         try:
             check_file(request.path, request.within, self._limits.file_mb)
             with pin_file(request.path, request.within) as pinned:
@@ -239,7 +239,7 @@ class RayCompute(Compute):
         return PackedFile(request.path.name, content, request.reader, asdict(request.options))
 
     def _decode(self, payload: bytes) -> ParseOutcome:
-        """Validate the result of an actor, as that of a local child process."""
+        """Validate an actor's result like that of a local child process, and decode it."""
         try:
             answer = parse_json(payload)
             if "document" in answer:
@@ -249,7 +249,7 @@ class RayCompute(Compute):
         return UnreadableDocument(printable_reason(answer.get("unreadable")), hint=printable_reason(answer.get("hint")))
 
     def _stream(self, method: str, payloads: Iterator[Payload]) -> Iterator[Any]:
-        """Yield the result of each payload in order. At most two payloads per actor are held."""
+        """Yield the result of each payload in order. At most two payloads per actor are in memory."""
         self.start()
         self._hire()
         calls = (_Call(number, payload) for number, payload in enumerate(payloads))
@@ -287,7 +287,7 @@ class RayCompute(Compute):
         results: dict[int, Any],
         again: deque[_Call],
     ) -> None:
-        """Take the results of finished calls. The batch of a lost actor is sent again, and the actor is replaced."""
+        """Store the results of finished calls. If an actor was lost, replace it and queue its batch again."""
         for reference in ready:
             actor, call = running.pop(reference)
             try:
@@ -306,7 +306,7 @@ class RayCompute(Compute):
                 self._idle.append(actor)
 
     def _await(self, running: Mapping[Any, object]) -> list[Any]:
-        """Wait until a call is finished or an actor is ready; return the finished calls. Raises IngestError."""
+        """Wait until a call ends or an actor is ready; return ended calls. Raises IngestError if no actor starts."""
         import ray
 
         patience = None if running else _SECONDS_TO_START
@@ -341,14 +341,14 @@ class RayCompute(Compute):
                 )
 
     def _hire(self) -> None:
-        """Start as many actors as are missing. The cluster may need a while to have room for them."""
+        """Request as many actors as are missing. They start when the cluster has room for them."""
         while len(self._alive) < self._size:
             actor = self._actors.remote(self._limits, self._settings.embedding if self._distributes_model else None)
             self._alive.append(actor)
             self._starting[actor.describe.remote()] = actor
 
     def _dismiss(self, actors: Iterable[Any]) -> None:
-        """End actors, even while they work. After `close`, as when an interrupted stream is collected, do nothing."""
+        """Kill actors, even while they work. Do nothing after `close`: an abandoned stream may be collected later."""
         if self._actors is None:
             return
         import ray
@@ -360,7 +360,7 @@ class RayCompute(Compute):
 
 
 class ComputedEmbedding(WrappedEmbedding):
-    """An embedding model whose batches actors embed. Everything else is done by the model in this process."""
+    """An embedding model whose batches are embedded by actors. The wrapped model does everything else."""
 
     _compute: RayCompute = PrivateAttr()
 
@@ -399,9 +399,9 @@ def _result(reference: Any) -> Any:
 
 
 def _versions() -> dict[str, str]:
-    """Return the versions that must be equal on all nodes: those that decide what is read. A missing one is empty."""
+    """Return the versions that must be equal on all nodes, as they affect parsing. A missing package has version ""."""
     needed = importlib.metadata.requires("elt-llm-ingest") or []
-    libraries = {_END_OF_NAME.split(it, maxsplit=1)[0] for it in needed if "remote" not in it}  # nodes fetch nothing
+    libraries = {_END_OF_NAME.split(it, maxsplit=1)[0] for it in needed if "remote" not in it}  # nodes fetch no URLs
     distributions = {"Ray": "ray", "elt-llm": "elt-llm-ingest"}
     distributions |= {name: name for name in sorted({*libraries, "docling"} - {"ray"})}
     found = {shown: _installed_version(name) for shown, name in distributions.items()}
@@ -426,7 +426,7 @@ def _encode_outcome(outcome: ParseOutcome) -> bytes:
 
 
 def _refuse_silent_address(address: str) -> None:
-    """Raise an error unless something listens at HOST:PORT, because Ray would try for minutes."""
+    """Raise an error if the address is not HOST:PORT or nothing listens there. Ray would retry for minutes."""
     host, _, port = address.rpartition(":")
     if not (host and port.isdigit()) or "/" in host:
         raise UsageError(
@@ -444,7 +444,7 @@ def _refuse_silent_address(address: str) -> None:
 
 @contextmanager
 def _named_failures(address: str) -> Iterator[None]:
-    """Name the reason why this process cannot join the cluster."""
+    """Raise IngestError with the reason if this process cannot join the cluster."""
     try:
         yield
     except RuntimeError as error:
@@ -460,7 +460,7 @@ def _named_failures(address: str) -> Iterator[None]:
 
 @contextmanager
 def _kept_signal_handler() -> Iterator[None]:
-    """Restore the handler of SIGTERM, which Ray replaces by its own."""
+    """Restore this process's SIGTERM handler, which Ray replaces with its own."""
     in_main = threading.current_thread() is threading.main_thread()
     handler: Callable[..., Any] | int | None = signal.getsignal(signal.SIGTERM)
     try:

@@ -93,7 +93,7 @@ class IngestJob(SettingsSection):
         return "dictionary" if self.columns and self.reader == "auto" else self.reader
 
     def apply_to(self, settings: Settings) -> Settings:
-        """Return the settings with the overrides of the job."""
+        """Return the settings with this job's overrides applied."""
         chunking = self.chunking.model_dump(exclude_unset=True) if self.chunking else {}
         topics = {} if self.topics is None else {"topics": self.topics}
         return settings.model_copy(
@@ -122,7 +122,7 @@ class LoadedJob:
 
 @dataclass(frozen=True)
 class UnreadableJob:
-    """A job in a list of jobs whose file cannot be loaded, with the error."""
+    """A job that is in a list of jobs but cannot be loaded, with the error."""
 
     name: str
     error: UsageError
@@ -134,7 +134,7 @@ def find_job_file(given: str, loaded: LoadedSettings, working_directory: Path) -
 
 
 def load_jobs(file: Path, loaded: LoadedSettings) -> list[LoadedJob | UnreadableJob]:
-    """Load the job in a file, or the jobs of a list in order, with an UnreadableJob for each invalid job.
+    """Load the job in a file or, if the file lists jobs, each of them in order, with UnreadableJob for invalid ones.
 
     Raises SettingsError if `file` itself is invalid. The error names the line of each mistake.
     """
@@ -232,7 +232,7 @@ def _check_owner_fields(spec: IngestJob, where: Callable[[str], str]) -> None:
 
 
 def example_jobs() -> dict[str, str]:
-    """Return the YAML text of the example jobs by path within the configuration folder."""
+    """Return the YAML text of each example job by its path in the configuration folder."""
     examples = tomllib.loads(files(__package__).joinpath("examples.toml").read_text(encoding="utf-8"))
     return {
         f"{INGEST_FOLDER}/{name}.yaml": model_as_yaml(JobList if "jobs" in given else IngestJob, given)
@@ -241,7 +241,7 @@ def example_jobs() -> dict[str, str]:
 
 
 def create_request(job: LoadedJob, loaded: LoadedSettings, flags: IngestFlags) -> IngestRequest:
-    """Build the request of a job. If the job splits its files, the collection and group are set later.
+    """Build a job's ingest request. If the job splits its files into groups, collection and group are set later.
 
     Raises UsageError for paths that do not exist or may not be read.
     """
@@ -271,7 +271,7 @@ def create_request(job: LoadedJob, loaded: LoadedSettings, flags: IngestFlags) -
 
 
 def _resolve_path(given: str, allowed: AllowedPaths) -> tuple[Path, str]:
-    """Return the folder or file to scan for a path of a job, and the pattern of the files to include."""
+    """Return the folder or file to scan for one of a job's paths, and the pattern that included files match."""
     if not is_pattern(given) or _exists(allowed.start, given):
         path = allowed.check(given)
         return path, f"{literal_pattern(path)}/**" if path.is_dir() else literal_pattern(path)
@@ -298,7 +298,7 @@ def _exists(start: Path, given: str) -> bool:
 
 
 def _exclude_pattern(given: str, start: Path) -> str:
-    """Make a relative exclude pattern absolute; it starts at the folder `start`. A single name stays unchanged."""
+    """Return a relative exclude pattern as an absolute one, relative to `start`. A single name stays unchanged."""
     if "/" not in given.strip("/"):
         return given.strip("/")
     if given.startswith("/"):

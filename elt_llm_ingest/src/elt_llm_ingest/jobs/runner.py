@@ -1,4 +1,4 @@
-"""Run or plan ingest jobs. A job fills one collection, or splits its files into groups with a collection each."""
+"""Run or plan ingest jobs. A job fills one collection, or splits its files into groups and fills one for each."""
 
 import re
 import unicodedata
@@ -36,7 +36,7 @@ _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "ł": "l", "đ": "d
 
 @dataclass(frozen=True)
 class FilledCollection:
-    """A collection that a job filled earlier: its name, its group, and its file records by `stable_path`."""
+    """A collection that a job filled earlier: its name, job and group (`filling`), and files by `stable_path`."""
 
     name: str
     filling: CollectionJob
@@ -58,9 +58,9 @@ def stable_path(root: Path, relative: str) -> str:
 
 @dataclass
 class GroupedFiles:
-    """The files of a job by the group they are read into, with the keys by which later runs recognise them.
+    """A job's files by group, and for each group the keys by which later runs recognise unchanged files.
 
-    `outcomes` has the results of files that could not be assigned to a group.
+    `outcomes` lists the files that could not be assigned to a group, with the reasons.
     """
 
     files: dict[str, list[LocatedFile]] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class GroupedFiles:
 
 
 class GroupFinder:
-    """Find the groups of each file. A file is read only if no collection of the job has recorded its groups."""
+    """Finds the groups of each file. A file is parsed only if no collection of the job has recorded its groups."""
 
     def __init__(self, reading: FileReading, split_by: SplitBy, filled: Sequence[FilledCollection]) -> None:
         self._reading, self._split_by, self._filled = reading, split_by, filled
@@ -86,7 +86,7 @@ class GroupFinder:
                 self._known.setdefault(key, []).append(one.filling.group)
 
     def find(self, files: Sequence[LocatedFile]) -> GroupedFiles:
-        """Return the groups into which the job splits `files`."""
+        """Assign `files` to groups. A file may contain several groups."""
         grouped = GroupedFiles()
         unknown: list[tuple[LocatedFile, str]] = []
         for located in files:
@@ -121,7 +121,7 @@ class GroupFinder:
                 grouped.outcomes.append(FileOutcome(located.relative, "empty", "it contains no text"))
 
     def _keep_groups(self, grouped: GroupedFiles, located: LocatedFile, error: UnreadableDocument) -> None:
-        """Keep an unreadable file in its former groups. A file without former groups is reported as failed."""
+        """Keep an unreadable file in the groups it was in before. If it was in none, report it as failed."""
         before = [one for one in self._filled if stable_path(located.root_path, located.relative) in one.files]
         for one in before:
             grouped.add(one.filling.group, located)
@@ -129,7 +129,7 @@ class GroupFinder:
             grouped.outcomes.append(FileOutcome(located.relative, "failed", str(error)))
 
     def known_groups(self, key: str) -> list[str]:
-        """Return the groups that the job's collections have recorded for the key of a file; empty if there are none."""
+        """Return the groups that the job's collections have recorded for a file's key; empty if there are none."""
         return self._known.get(key, [])
 
     def key(self, located: LocatedFile) -> str:
@@ -188,9 +188,9 @@ def _with_digest(prefix: str, name: str, group: str) -> str:
 class JobReport:
     """The outcome of one job, with a report for each collection that it fills.
 
-    `files` are the unreadable or empty files, which are in no collection. `left_over` are collections whose group no
-    longer occurs in any file. `dropped` are the left-over collections that were dropped. With an `error` the job did
-    not finish.
+    `files` are the unreadable or empty files, which are in no collection. `left_over` are collections that were
+    kept although their group no longer occurs in any file, and `dropped` are such collections that were dropped. A job
+    with an `error` did not finish.
     """
 
     job: str
@@ -203,7 +203,7 @@ class JobReport:
 
     @property
     def exit_code(self) -> int:
-        """Return 1 if anything failed, a deletion was held back or a collection was left over, else 0."""
+        """1 if anything failed, a deletion was held back or a collection was left over, else 0."""
         failed = any(it.status == "failed" for it in self.files)
         return int(bool(self.error or failed or self.left_over or any(it.exit_code for it in self.reports)))
 
@@ -213,7 +213,7 @@ class JobReport:
 
 
 class JobRunner:
-    """Run jobs with one store, embedding model and parser. The caller holds the writer's lock."""
+    """Runs jobs with one store, embedding model and parser. The caller holds the writer's lock."""
 
     def __init__(
         self,
@@ -251,7 +251,7 @@ class JobRunner:
 
     def _run_split(self, job: LoadedJob, request: IngestRequest) -> JobReport:
         filled = collections_filled_by(self._store, job, self._loaded)
-        parser = CachingParser(self._parser)  # the collections of this job share their files
+        parser = CachingParser(self._parser)  # one file may be read for several collections of this job
         sources = find_sources(KnownSources(), request.paths, request.selection, everything=False)
         reading = FileReading(
             parser, ReaderOptions.of(self._loaded.settings.ingest, job.spec.columns), job.spec.chosen_reader
@@ -328,8 +328,8 @@ def plan_job(
 ) -> IngestPlan:
     """Plan a job. A `parser` reads the headers of new tables, to propose the columns of a data dictionary.
 
-    A job that splits its files has one plan for all collections, because their groups are not known yet. The plan of a
-    job that cannot run has the reason in `refused`.
+    A job that splits its files has one plan for all its collections, because the groups are not known before the files
+    are read. If a job cannot run, `refused` in its plan is the reason.
     """
     if isinstance(job, UnreadableJob):
         return IngestPlan("", (), refused=str(job.error), job=job.name)

@@ -17,7 +17,7 @@ ENTITY = "entity"
 
 
 def model_document(model: EnterpriseModel, title: str) -> ParsedDocument:
-    """Return a document: overview as text, entities and relationships as parts, enterprise model as an artefact."""
+    """Return a document with an overview as text, entities and relationships as parts, and the model as artefact."""
     report = check_model(model)
     builder = DocumentBuilder()
     builder.add_heading(title, 1)
@@ -111,7 +111,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def inventory_document(inventory: Inventory, title: str) -> ParsedDocument:
-    """Return a document: overview as text, fact sheets as parts, inventory as an artefact."""
+    """Return a document with an overview as text, fact sheets as parts, and the inventory as artefact."""
     builder, types = DocumentBuilder(), len(inventory.by_type)
     builder.add_heading(title, 1)
     builder.add(f"{len(inventory.fact_sheets)} fact sheets of {types} type{'' if types == 1 else 's'}.")
@@ -166,7 +166,7 @@ def _relation_lines(relations: tuple[FactSheetRelation, ...]) -> list[str]:
 
 
 def relation_label(kind: str) -> str:
-    """Return the label of a relation: "Business Capability" for relApplicationToBusinessCapability."""
+    """Return the label of a kind of relation: "Business Capability" for relApplicationToBusinessCapability."""
     match = _KIND.fullmatch(kind)
     return _split_words(match[1]) if match else kind
 

@@ -13,7 +13,7 @@ from elt_llm_ingest.parsing.document_builder import FileProblems, UniqueNames
 from elt_llm_ingest.parsing.workbook import CellValue, Sheet
 
 _REQUIRED_COLUMNS = {"id", "type", "name"}
-# Any list may happen to have the required columns. An export also has at least one of these columns.
+# Other tables may happen to have the required columns. An export also has at least one of these.
 _EXPORT_COLUMNS = {"displayName", "lxState", "qualitySeal", "level", "status"}
 _RELATION = re.compile(r"(rel[A-Z]\w{0,80}?|relTo\w{1,80}):(\w{1,80})", re.ASCII)
 _DISPLAY_NAME = "displayName"
@@ -21,7 +21,7 @@ _DISPLAY_NAME = "displayName"
 
 @dataclass(frozen=True)
 class RelationColumns:
-    """The columns of one kind of relation: the names of related fact sheets, and the attributes of each relation."""
+    """The columns of one kind of relation: one with the names of related fact sheets, and those with attributes."""
 
     kind: str
     names: int
@@ -30,7 +30,7 @@ class RelationColumns:
 
 @dataclass(frozen=True)
 class InventoryColumns:
-    """Column numbers by key, counted from 0. If several columns share a label, their keys are their labels."""
+    """Column numbers by key, counted from 0. `labels` maps keys to labels, or to themselves if labels coincide."""
 
     plain: dict[str, int]
     relations: tuple[RelationColumns, ...]
@@ -52,7 +52,7 @@ def is_inventory(sheets: Sequence[Sheet]) -> bool:
 
 
 def read_columns(sheet: Sheet) -> InventoryColumns:
-    """Read the columns of a sheet for which `is_inventory` holds. Of columns with the same key, the first is used."""
+    """Read the columns of an inventory's first sheet. If several columns have the same key, the first is used."""
     keys = [cell_text(cell) for cell in sheet.rows[0]]
     second = sheet.rows[1] if len(sheet.rows) > 1 else ()
     places: dict[str, int] = {}
@@ -107,7 +107,7 @@ def cell_text(cell: CellValue) -> str:
 
 
 def listed_values(text: str) -> list[str]:
-    """Split a list at semicolons. Empty values are kept, because attributes are matched by position."""
+    """Split a list at semicolons. Empty values are kept, because relations and attributes are matched by position."""
     return [value.strip() for value in text.split(";")] if text else []
 
 
@@ -192,7 +192,7 @@ def _row_relations(
 
 
 class _RelationResolver:
-    """Find the fact sheets that relations name. Fact sheets of different types may have the same display name."""
+    """Finds the fact sheets that relations name. Fact sheets of different types may have the same display name."""
 
     def __init__(self, sheets: list[FactSheet], relations: Sequence[RelationColumns], findings: FileProblems) -> None:
         self._sheets = sheets
@@ -227,6 +227,6 @@ class _RelationResolver:
         return found
 
     def _known_type(self, wanted: str) -> str:
-        """Return the type of the related fact sheet: Application, also for ProviderApplication; empty if unknown."""
+        """Return the longest ending of `wanted` that is a type (Application for ProviderApplication), else ""."""
         endings = (wanted[start:] for start in range(len(wanted)))
         return next((ending for ending in endings if ending in self._types), "")

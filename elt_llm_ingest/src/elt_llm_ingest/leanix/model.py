@@ -15,7 +15,7 @@ _CONTAINER_STYLE = "leanix_fs_container"
 
 
 def is_fact_sheet(cell: DiagramCell) -> bool:
-    """Whether a cell, a shape or a line, is a fact sheet."""
+    """Return whether a cell (a shape or a line) is a fact sheet."""
     return cell.data.get("type", "").lower() == "factsheet" or "factSheetId" in cell.data
 
 
@@ -27,12 +27,12 @@ class DiagramFactSheets:
 
     @cached_property
     def drawn(self) -> dict[str, Entity]:
-        """Map cell ids to the fact sheets, in the order of the file. The fact sheets' own ids may not be unique."""
+        """The fact sheets by cell id, in the order of the file. The fact sheets' own ids may not be unique."""
         return {cell.id: self._drawn(cell) for cell in self.diagram.cells if is_fact_sheet(cell)}
 
     @cached_property
     def holders(self) -> dict[str, list[str]]:
-        """Map the id of each cell that contains fact sheets, at any depth, to the cell ids of these fact sheets."""
+        """The ids of cells that contain fact sheets at any depth, each with the cell ids of these fact sheets."""
         held: dict[str, list[str]] = {}
         for cell in self.diagram.cells:
             if is_fact_sheet(cell):
@@ -42,11 +42,11 @@ class DiagramFactSheets:
 
     @property
     def texts(self) -> list[DiagramCell]:
-        """Return the shapes with text, except fact sheets, their containers, labels of lines and cardinalities."""
+        """The shapes with text, except fact sheets, their containers, labels of lines, and cardinalities."""
         return [cell for cell in self.diagram.cells if self._is_text(cell)]
 
     def at_end(self, cell_id: str) -> Entity | None:
-        """Return the fact sheet at a line end: the attached cell, the only fact sheet in it, or the one around it."""
+        """Return the fact sheet at a line's end: the attached cell, the only one in that cell, or the one around it."""
         cell = self.diagram.by_id.get(cell_id)
         if cell is None or cell_id in self.drawn:
             return self.drawn.get(cell_id)
@@ -129,7 +129,7 @@ def _strip_brackets(label: str) -> str:
 
 
 class RelationLine(NamedTuple):
-    """The name of a line, the cardinalities at its ends (source, target), and cardinalities at neither end."""
+    """A line's name, the cardinality at each end (source, target), and cardinalities that are at neither end."""
 
     name: str
     ends: dict[str, Cardinality]
@@ -158,7 +158,7 @@ def read_relation_line(diagram: Diagram, edge: DiagramCell) -> RelationLine:
 
 
 def build_model(diagrams: Sequence[Diagram]) -> EnterpriseModel:
-    """Build one enterprise model of all diagrams. A fact sheet or relation that is drawn twice is counted once."""
+    """Build one enterprise model from all diagrams. A fact sheet or relation that is drawn twice is counted once."""
     return _ModelBuilder(diagrams).build()
 
 
@@ -233,7 +233,7 @@ class _ModelBuilder:
             self._add_relationship(relationship)
             return
         marked = cell.data.get("type", "").lower() == "relation" or "relationId" in cell.data
-        # An end of a line is open if nothing is attached to it. A remark or another shape may be attached to it.
+        # A line's end is open if nothing is attached to it, not even a remark or a shape that is no fact sheet.
         is_open = any(end not in page.diagram.by_id for end in (cell.source, cell.target))
         if marked or (is_open and (source.entity_id or target.entity_id)):
             self._add_incomplete(relationship)
@@ -251,7 +251,7 @@ class _ModelBuilder:
         )
 
     def _add_drawn_as_line(self, page: DiagramFactSheets, cell: DiagramCell, line: RelationLine) -> None:
-        """Relate a fact sheet that is drawn as a line to the fact sheets at both of its ends."""
+        """Relate a fact sheet that is drawn as a line to the fact sheets at the line's two ends."""
         own = self._entities[self._entity_of[page.diagram.number, cell.id]]
         middle = RelationshipEnd(entity_id=own.id, name=own.name)
         whole = self._relationship(page, cell, line)
@@ -265,7 +265,7 @@ class _ModelBuilder:
                 self._add_incomplete(relationship)
 
     def _end(self, page: DiagramFactSheets, cell: DiagramCell, side: str, line: RelationLine) -> RelationshipEnd:
-        """Return the entity at one end of a line. It is found by the attached cell, or else by the fact sheet id."""
+        """Find the entity at one end of a line: by the attached cell, else by the fact sheet id in the line's data."""
         cardinality = line.ends[side]
         drawn = page.at_end(cell.source if side == "source" else cell.target)
         named = label_name(cell.data.get(f"{side}FactSheetId", ""))
@@ -276,7 +276,7 @@ class _ModelBuilder:
         return RelationshipEnd(entity_id=entity.id, name=entity.name, cardinality=cardinality)
 
     def _check_metadata(self, cell: DiagramCell, relationship: Relationship) -> None:
-        """Report a relation whose line connects other fact sheets than its data names; the direction is ignored."""
+        """Report a relation if its line does not connect the fact sheets in its data, in either direction."""
         ends = (relationship.source, relationship.target)
         drawn = {self._entities[end.entity_id].fact_sheet_id for end in ends}
         named = {label_name(cell.data.get(f"{side}FactSheetId", "")) for side in ("source", "target")} - {""}
@@ -286,7 +286,7 @@ class _ModelBuilder:
             )
 
     def _add_relationship(self, relationship: Relationship) -> None:
-        # The key of a relationship has one part more than the key of an entity, so that the two never collide.
+        # A relationship's key has one more part than an entity's key, so that the two never collide.
         key = (relationship.id, relationship.source.entity_id, relationship.target.entity_id)
         if key in self._known:
             known = self._relationships[self._known[key]]

@@ -19,7 +19,7 @@ NO_TYPE = "(no type)"
 
 @dataclass(frozen=True)
 class IdMismatch:
-    """A name that has one fact sheet id in the enterprise model and another id in the inventory."""
+    """The name of a fact sheet whose ids in the enterprise model and in the inventory differ."""
 
     name: str
     model_id: str
@@ -28,7 +28,7 @@ class IdMismatch:
 
 @dataclass(frozen=True)
 class UnmatchedFactSheet:
-    """A fact sheet that is only in the enterprise model or only in the inventory, where its id may be empty."""
+    """A fact sheet that is only in the enterprise model, or only in the inventory. There, its id may be empty."""
 
     name: str
     id: str
@@ -36,7 +36,7 @@ class UnmatchedFactSheet:
 
 @dataclass(frozen=True)
 class ModelReport:
-    """Counts and gaps of an enterprise model, sorted by name and id. Without an inventory, its gap lists are empty."""
+    """Counts and gaps of an enterprise model, sorted by name and id. Lists that need an inventory may be empty."""
 
     entities: int
     relationships: int
@@ -51,7 +51,7 @@ class ModelReport:
     inventory_checked: bool = False
 
     def lines(self) -> list[str]:
-        """Return the report as lines of text. A list of gaps that is empty is left out."""
+        """Return the report as lines of text. Empty lists of gaps are omitted."""
         lines = [
             f"{self.entities} entities and {self.relationships} relationships.",
             f"Entities by domain: {_format_counts(self.domains)}.",
@@ -90,10 +90,10 @@ def check_model(model: EnterpriseModel, inventory: Inventory | None = None) -> M
 def check_model_artefacts(
     models: Iterable[Mapping[str, Any]], inventories: Iterable[Mapping[str, Any]] | None = None
 ) -> ModelReport:
-    """Check all enterprise models of one collection together against all inventories of a collection.
+    """Check a collection's enterprise models as one model, alone or against all inventories of a collection.
 
-    Entities of several files with the same id and name count once. Exported fact sheets with the same id and name count
-    once too.
+    Entities with the same id and name count once, even if they are in several files. So do the inventories' fact
+    sheets.
     """
     read = [EnterpriseModel.from_json(value) for value in models]
     entities = {
@@ -168,10 +168,10 @@ def _format_counts(tally: dict[str, int]) -> str:
 
 
 def check_models(store: "Store", collection: str, against: str = "") -> tuple[tuple[str, ...], dict[str, Any] | None]:
-    """Return sentences for the report, and all counts and gaps as JSON values (None without an enterprise model).
+    """Check a collection's enterprise models. Return sentences for the report, and the ModelReport as JSON values.
 
-    `against` names the collection of the inventory, if it is another collection. A collection that cannot be opened is
-    reported as a note, because the ingest itself has succeeded.
+    Without an enterprise model, there are no JSON values (None). `against` names the inventory's collection if that is
+    another one. If a collection cannot be opened, a sentence reports it: the ingest itself has succeeded.
     """
     models, inventories, trouble = _collection_artefacts(store, collection)
     if not models:

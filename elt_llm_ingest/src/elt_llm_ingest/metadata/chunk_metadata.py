@@ -13,13 +13,13 @@ from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_ingest.metadata.dates import DATES_VERSION, dates_in
 from elt_llm_ingest.metadata.organisations import ORGANISATIONS_VERSION, OrganisationList, organisations_in
 
-WINDOW = 50_000  # characters of a chunk that are searched for names and dates
+WINDOW = 50_000  # the most characters of a chunk that are searched for names, dates and topics
 WORDS_VERSION = TOPICS_VERSION = 1
 _WORD_PATTERN = re.compile(r"[^\W_]+(?:['\u2019.,-][^\W_]+)*")
 
 
 class TopicFinder:
-    """Find the topics of texts in one language by word stems, regardless of case and diacritics."""
+    """Finds the topics of texts in one language by word stems, regardless of case and diacritics."""
 
     def __init__(self, topics: Mapping[str, Sequence[str]], language: str) -> None:
         self._tokeniser = KeywordTokeniser(language if language in languages() else "en")
@@ -30,7 +30,7 @@ class TopicFinder:
                     self._by_first[stems[0]].append((stems, topic))
 
     def topics_of(self, text: str) -> list[str]:
-        """Return, in sorted order, the topics that have at least one of their words or phrases in the text."""
+        """Return the sorted names of the topics of which at least one word or phrase occurs in the text."""
         if not self._by_first:
             return []
         stems = self._tokeniser.stems(text)
@@ -45,9 +45,9 @@ class TopicFinder:
 
 
 class ChunkMetadata:
-    """Extract word count, dates, organisations and topics.
+    """Extracts word count, dates, organisations and topics.
 
-    `topics` maps topics to their words. `organisations` are names to find in addition to names with a typical form.
+    `topics` maps topics to their words and phrases. `organisations` are names to find, besides those of typical form.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class ChunkMetadata:
 
     @property
     def fingerprint(self) -> str:
-        """Return 12 hex digits that change whenever the metadata of some text could change."""
+        """12 hex digits that change whenever the metadata of some text could change."""
         versions = (WORDS_VERSION, DATES_VERSION, ORGANISATIONS_VERSION, TOPICS_VERSION)
         return hashlib.sha256(
             canonical_json([versions, WINDOW, self._topics, self._organisations]).encode()
@@ -70,8 +70,8 @@ class ChunkMetadata:
         """Return the metadata of a text, without empty lists.
 
         The keys are `words` (count), `dates` (ISO 8601, ascending), `organisations` (by first mention) and `topics`
-        (sorted). "don't", "3.5" and "well-kept" count as one word each. `language` is a code such as `detect_language`
-        returns.
+        (sorted). "don't", "3.5" and "well-kept" count as one word each. `language` is a code as returned by
+        `detect_language`.
         """
         window = text[:WINDOW]
         if language not in self._finders:

@@ -139,7 +139,7 @@ class _MonthMention:
 
     @property
     def dates(self) -> list[str]:
-        """Return the days, or the month if no day is named; empty without a year."""
+        """The mentioned days, or the month if there is no day. Empty without a year."""
         if self.year is None:
             return []
         if self.days:
@@ -194,7 +194,7 @@ def _listed_days(written: str) -> tuple[int, ...]:
 
 
 def _borrow_year(text: str, mention: _MonthMention, following: _MonthMention | None) -> _MonthMention:
-    """Return a mention, with the year of the following one if the two form a range: "1 July to 30 June 2024"."""
+    """Return the mention. In a range such as "1 July to 30 June 2024", derive its year from the following mention."""
     if mention.year is not None or following is None or following.year is None:
         return mention
     if bool(mention.days) != bool(following.days) or not _FIRST_OF_TWO.fullmatch(text, mention.end, following.start):

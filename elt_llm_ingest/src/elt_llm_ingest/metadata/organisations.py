@@ -50,7 +50,7 @@ _WORD_REST = r"[\w&'\u2019]{0,40}(?:[-\u2010\u2011]\w{1,40}|\u2013[A-Z]\w{1,40})
 _REST = rf"(?:\.(?:{_UPPER}\.){{1,4}}|(?<=S)t\.|(?<=D)r\.|(?<=M)r\.|(?<=B)ros\.|{_WORD_REST})"
 _CAPITALISED = rf"(?:(?:anti-|non-|inter-)?{_UPPER}{_REST})"
 _LINK = r"(?:of|the|for|and|&|de|des|der|du|la|le|les|an?|für|und|et|\d{1,3})"
-# A run continues on the next line only after a full line of prose.
+# A run of words continues on the next line only after a full line of prose.
 _SPACE = r"(?: |(?<=[^\n|]{45})[ ]?\r?\n[ ]{0,8})"
 # The pattern starts with the letter itself, so that the search skips everything that cannot start a run.
 _RUN = re.compile(
@@ -86,13 +86,13 @@ class _Word(NamedTuple):
 
     @property
     def capitalised(self) -> bool:
-        """Return whether the word is capitalised, and thus not a linking word such as "of"."""
+        """Whether the word has a capital letter, unlike a linking word such as "of"."""
         return not self.text.islower() and not self.text.isdigit() and self.text != "&"
 
 
 @dataclass(frozen=True)
 class _Run:
-    """Consecutive words such as "Ministry of Health". `opens` is set if they start a sentence, line or cell."""
+    """Consecutive words such as "Ministry of Health". `opens` is true if they start a sentence, line or cell."""
 
     text: str
     words: tuple[_Word, ...]
@@ -130,7 +130,7 @@ class _Run:
         return self.words[first].start, form.end() if form else end
 
     def _name_at(self, first: int, head: int) -> tuple[int, int] | None:
-        """Return the numbers of the first and last word of the name with this head noun ("Committee"), or None."""
+        """Return the indexes of a name's first and last word if its head noun ("Committee") is at `head`, or None."""
         word, first = self.words[head].text, self._trimmed(first, head)
         if word in _LISTS["legal_forms"] or (head and word in _LISTS["partners"] and self.words[head - 1].text == "&"):
             return (first, head) if first < head else None
@@ -157,7 +157,7 @@ class _Run:
         return not _LISTS["generic"].issuperset(before)
 
     def _german_name(self, first: int, head: int) -> tuple[int, int] | None:
-        """Return a German name: a compound such as "Bundesamt", or a head noun with its adjective or field of work."""
+        """Return first and last word of a German name: a compound ("Bundesamt"), or a noun with adjective or field."""
         bare = self.words[head].text.removesuffix("s").removesuffix("e")
         if not bare.lower().endswith(_GERMAN_ENDINGS):
             return None
@@ -174,7 +174,7 @@ class _Run:
         return self.words[head + 1].text not in _LISTS["belongings"]
 
     def _field_end(self, head: int) -> int:
-        """Return the last word of the field of work ("of Public Health") after a head noun, or else the head noun."""
+        """Return the index of the last word of the field of work ("of Public Health") after a head noun, or `head`."""
         words, end = self.words, head
         links = _OF
         while end + 2 < len(words) and not words[end].possessive:
@@ -194,7 +194,7 @@ class _Run:
         return end
 
     def _group_end(self, link: int) -> int | None:
-        """Return the last of the capitalised words after a linking word ("of") and an optional article, or None."""
+        """Return the index of the last capitalised word after a linking word ("of") and optional article, or None."""
         number = link + 1
         while number < len(self.words) and self.words[number].text in _ARTICLES:
             number += 1
@@ -213,7 +213,7 @@ class _Run:
         return word.text in _OF or (word.text in _ARTICLES and number > 0)
 
     def _trimmed(self, first: int, head: int) -> int:
-        """Return the number of the name's first word; skip articles, heading numbers and sentence openings."""
+        """Return the index of the name's first word, after articles, heading numbers and words that open a sentence."""
         for number in range(first, head):
             word = self.words[number]
             dropped = not word.capitalised or word.text.lower() in _DETERMINERS
@@ -244,9 +244,9 @@ def _read_word(piece: re.Match[str], offset: int) -> _Word:
 
 
 def organisations_in(text: str, language: str) -> list[str]:
-    """Return the names in the order of first mention, each once, without article and possessive.
+    """Return the organisations' names in the order of first mention, each once, without article and possessive.
 
-    An acronym that a text introduces for a name is a separate name. `language` is a code such as "de".
+    An acronym that the text introduces for a name is returned as a separate name. `language` is a code such as "de".
     """
     spans = [*_well_known_spans(text), *(match.span("name") for match in _ACTING_ACRONYM.finditer(text))]
     spans += (match.span() for match in _LEGAL_FORM_BEFORE.finditer(text))
@@ -265,7 +265,7 @@ def organisations_in(text: str, language: str) -> list[str]:
 
 
 def _acronym_spans(text: str, start: int, end: int) -> Iterator[_Span]:
-    """Yield the acronyms that a text introduces: in brackets, before the name, or in a list of abbreviations."""
+    """Yield the spans of a name's acronyms: in brackets after it, right before it, or in a list of abbreviations."""
     if (match := _ACRONYM_AFTER.match(text, end)) and sum(map(str.isupper, match["name"])) >= 2:
         yield match.span("name")
     offset = max(0, start - _ACRONYM_REACH)
@@ -282,7 +282,7 @@ _WORD = re.compile(r"\w+")
 
 
 class OrganisationList:
-    """A list of names, found by their first word, so that a long list costs no more than a short one."""
+    """Finds listed names in texts. Names are looked up by their first word, so that long lists are fast too."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._by_first: dict[str, list[str]] = defaultdict(list)
@@ -291,7 +291,7 @@ class OrganisationList:
                 self._by_first[first.group()].append(name)
 
     def spans(self, text: str) -> Iterator[_Span]:
-        """Yield the spans of names that occur as whole words. Of names with the same start, yield the longest."""
+        """Yield the spans of names that occur as whole words. Of several at the same place, yield the longest."""
         if not self._by_first:
             return
         for word in _WORD.finditer(text):
@@ -306,7 +306,7 @@ class OrganisationList:
 _WELL_KNOWN = OrganisationList(_LISTS["well_known"] | _LISTS["well_known_names"])
 _COMPANIES = OrganisationList(_LISTS["companies"])
 _IN_ADDRESS = frozenset("@/.#$\\-")
-# Text after an acronym that is part of the name of a standard or law: "ISO 9001", "Regulation (EU) 2016/679".
+# Text after an acronym that belongs to the name of a standard or law: "ISO 9001", "Regulation (EU) 2016/679".
 _DOCUMENT_NUMBER = re.compile(r"(?:-[\da-z]| \d|\) (?:No\.? )?\d{2}|/[A-Z0-9]|: [A-Z]{4}\b)")
 _FURTHER_NAME = re.compile(rf" {_UPPER}|-[a-z]")
 

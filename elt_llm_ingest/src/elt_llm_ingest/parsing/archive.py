@@ -28,7 +28,7 @@ _EMBEDDED = "embeddings"
 
 
 class Archive:
-    """A zip package in memory. `names` are its member files, without folders, in the order of the zip directory."""
+    """A zip package in memory. `names` lists its files (not its folders) in the order of the zip directory."""
 
     def __init__(self, data: bytes, entries: Sequence[ZipInfo]) -> None:
         self._data = data

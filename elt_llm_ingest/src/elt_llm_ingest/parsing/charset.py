@@ -73,7 +73,7 @@ def _detect_utf16(data: bytes) -> str | None:
     sample = data[:_SAMPLE_BYTES]
     if len(sample) < 4 or len(data) % 2:
         return None
-    # At least 60 % of the high bytes are zero, and less than 5 % of the low bytes.
+    # More than 60 % of the high bytes are zero, and less than 5 % of the low bytes.
     half = len(sample) / 2
     if sample[1::2].count(0) > 0.6 * half and sample[::2].count(0) < 0.05 * half:
         return "utf-16-le"

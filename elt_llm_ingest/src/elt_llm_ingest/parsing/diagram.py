@@ -54,7 +54,7 @@ def _tag_replacement(tag: re.Match[str]) -> str:
 class DiagramCell:
     """A shape, a connector or a label of a diagram.
 
-    `data` holds the attributes of the XML element `object` around the cell, if there is one. `x` and `y` are pixels
+    `data` contains the attributes of the XML element around the cell, if there is one. `x` and `y` are pixels
     within the parent cell. For the label of a connector, `x` is its position from -1 (source) to 1 (target).
     """
 
@@ -72,7 +72,7 @@ class DiagramCell:
 
     @property
     def words(self) -> str:
-        """Return the label of the cell in one line."""
+        """The label in one line."""
         return " ".join(self.label.split())
 
     @property
@@ -123,7 +123,7 @@ class Diagram:
                     yield child
 
     def labels_of(self, edge: DiagramCell) -> list[DiagramCell]:
-        """The labels along a connector, ordered from source to target."""
+        """Return the labels along a connector, ordered from source to target."""
         return sorted((cell for cell in self.children.get(edge.id, ()) if cell.label), key=lambda cell: cell.x)
 
 

@@ -18,7 +18,7 @@ def collapse_blanks(text: str) -> str:
 
 
 class TermMarks:
-    """Collect the spans of terms that a document's markup (definition lists, emphasis) shows to be defined."""
+    """Collects the spans of terms that a document defines, according to its markup (definition lists, emphasis)."""
 
     def __init__(self) -> None:
         # Sets, since nested elements can mark the same words twice.
@@ -31,7 +31,7 @@ class TermMarks:
         self._definitions.add((*term, *body))
 
     def name(self, start: int, end: int) -> None:
-        """Add the span of a term that the markup marks as defined where it occurs. Ignore empty and overlong spans."""
+        """Add the span of a term that is marked as defined where it occurs. Ignore empty and overlong spans."""
         if 0 < end - start <= MAX_TERM_LENGTH:
             self._terms.add((start, end))
 
@@ -41,7 +41,7 @@ class TermMarks:
             self._leading.add((start, end))
 
     def lead_after(self, span: Span, text: str, label: str, term: str) -> None:
-        """Add the span of `term` if the block `text` at `span` consists of `label`, `term` and further words."""
+        """Add the span of `term` if the block `text` at `span` starts with `label` (unless empty) and `term`."""
         term = " ".join(term.split())
         offset = len(label) + 1 if label else 0
         if term and len(text) == span[1] - span[0] and text.startswith(term, offset):
@@ -55,7 +55,7 @@ class TermMarks:
 
 
 class DefinitionListMarks:
-    """Collect the terms of one definition list. Several terms may share a definition, and it may have several parts."""
+    """Collects the terms of one definition list. Several terms may share a definition, which may have several parts."""
 
     def __init__(self, marks: TermMarks) -> None:
         self._marks = marks
@@ -75,7 +75,7 @@ class DefinitionListMarks:
             self._bodies.append(span)
 
     def styled(self, style: str, span: Span | None) -> None:
-        """Add a paragraph whose style has the role `term` or `body` (the definition). Any other role ends the list."""
+        """Add a paragraph by the role of its style: `term`, or `body` for a definition. Another role ends the list."""
         {"term": self.term, "body": self.body}.get(style, lambda _: self.end())(span)
 
     def end(self) -> None:
@@ -88,7 +88,7 @@ class DefinitionListMarks:
 
 
 class DocumentBuilder:
-    """Append blocks to a growing text. `marks` collects the terms that the markup of the file marks."""
+    """Builds a document by appending blocks. `marks` collects the terms that the file's markup marks as defined."""
 
     def __init__(self) -> None:
         self.marks = TermMarks()
@@ -101,12 +101,12 @@ class DocumentBuilder:
 
     @property
     def end(self) -> str:
-        """Return the text that was appended last, or "" after a heading."""
+        """The text that was appended last, or "" after a heading."""
         return self._parts[-1] if self._blocks and self._blocks[-1].kind != "heading" else ""
 
     @property
     def count(self) -> int:
-        """Return the number of blocks that were appended so far."""
+        """The number of blocks that were appended so far."""
         return len(self._blocks)
 
     def span(self, first: int, stop: int | None = None) -> tuple[int, int] | None:
@@ -169,14 +169,14 @@ class DocumentBuilder:
 
 
 class UniqueNames:
-    """Make names unique: if a name is already in use, return the first unused name of `name~2`, `name~3`, and so on."""
+    """Makes names unique: if `name` is already in use, the first unused of `name~2`, `name~3` and so on replaces it."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
         self._last: dict[str, int] = {}
 
     def take(self, wanted: str) -> str:
-        """Return the wanted name, or the name with a number if an earlier call already returned it."""
+        """Return the wanted name, with a number added if an earlier call already returned the name."""
         name = wanted
         while name in self._taken:
             self._last[wanted] = self._last.get(wanted, 1) + 1
@@ -190,23 +190,23 @@ _INVALID_CHARACTERS = re.compile(r"[^\w.~:/-]", re.ASCII)
 
 
 class PartNames(UniqueNames):
-    """Make names of document parts, `kind/id`, that are unique and valid in ids and paths."""
+    """Makes unique names for document parts, `kind/id`, that are valid in ids and paths."""
 
     def part_name(self, kind: str, identifier: str) -> str:
-        """Return a name such as entity/1f0c, with a number if an earlier part has the same name."""
+        """Return a name such as entity/1f0c, with a number added if an earlier part already has the name."""
         fitting = _INVALID_CHARACTERS.sub("-", identifier[:_MAX_NAME_LENGTH]).strip("/.") or "-"
         return self.take(f"{kind}/{fitting.replace('..', '-').replace('//', '/')}")
 
 
 def list_names(names: list[str], most: int = 5) -> str:
-    """List the first `most` names, each shortened to 60 characters, and the number of names left out."""
+    """List the first `most` names, each shortened to 60 characters, and the number of omitted names."""
     shown = [name if len(name) <= 60 else f"{name[:59]}…" for name in names[:most]]
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(shown) + more
 
 
 class FileProblems:
-    """Collect the problems of a file in the order of first occurrence, each with the names of the affected entities."""
+    """Collects a file's problems in the order of first occurrence, each with the names of the affected entities."""
 
     def __init__(self) -> None:
         self._found: dict[str, list[str]] = {}
@@ -217,5 +217,5 @@ class FileProblems:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return one line per problem: the problem, its count and the first few names."""
+        """One line per problem: the problem, its count and the first few names."""
         return tuple(f"{problem}: {len(names)} ({list_names(names)})" for problem, names in self._found.items())

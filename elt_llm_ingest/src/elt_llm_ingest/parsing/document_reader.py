@@ -1,4 +1,4 @@
-"""The interface of all readers: LlamaIndex's BaseReader with a parsed document, a name and a version.
+"""The interface of all readers: a LlamaIndex BaseReader that also returns parsed documents, and has name and version.
 
 The module also converts parsed documents to LlamaIndex documents and back.
 """
@@ -17,7 +17,7 @@ from elt_llm_ingest.parsing.parsed_document import Block, ParsedDocument
 
 
 def to_llama_document(parsed: ParsedDocument, path: Path) -> Document:
-    """Convert to a LlamaIndex document whose metadata holds the structure, hidden from prompts and embeddings."""
+    """Convert to a LlamaIndex document. Its metadata contains the structure, hidden from prompts and embeddings."""
     structure: dict[str, Any] = {
         "pages": list(parsed.pages),
         "sections": [(section.start, section.level, section.title) for section in parsed.sections],
@@ -43,9 +43,10 @@ def from_llama_document(node: BaseNode) -> ParsedDocument:
 
 
 class DocumentReader(BaseReader):
-    """Parse one file into a text and its structure. The same bytes always give the same result.
+    """Parses one file into a text and its structure. The same bytes always give the same result.
 
-    `name` and `version` are part of a document version's identity. Raise `version` when a change may alter the text.
+    `name` and `version` are recorded with each document that the reader has parsed. Increase `version` whenever a
+    change may alter the text of some file.
     """
 
     name: ClassVar[str]
@@ -53,7 +54,7 @@ class DocumentReader(BaseReader):
 
     @property
     def identity(self) -> str:
-        """The reader's name, version and options that change the text. Each document version records it."""
+        """Identifies the reader: name, version, and any options that affect the text. Recorded with each document."""
         return f"{self.name}-{self.version}"
 
     @abstractmethod
@@ -61,7 +62,7 @@ class DocumentReader(BaseReader):
         """Parse the file; raise UnreadableDocument with the reason if the file cannot be parsed."""
 
     def load_data(self, file: Path, *args: Any, **load_kwargs: Any) -> list[Document]:
-        """Return the file as one LlamaIndex document whose metadata holds pages, sections and blocks."""
+        """Return the file as one LlamaIndex document whose metadata contains pages, sections and blocks."""
         return [to_llama_document(self.read(Path(file)), Path(file))]
 
 
@@ -88,7 +89,7 @@ _FAMILIES = ({".docx", ".docm", ".dotx", ".dotm"}, {".xlsx", ".xlsm"}, {".pptx",
 
 
 def read_document(reader: DocumentReader, path: Path) -> ParsedDocument:
-    """Parse a file. If this fails and the content has another format than the suffix, the error names that format."""
+    """Parse a file. If this fails and the suffix does not match the content's format, the error names the format."""
     try:
         return reader.read(path)
     except UnreadableDocument as error:
@@ -101,7 +102,7 @@ def read_document(reader: DocumentReader, path: Path) -> ParsedDocument:
 
 
 def _format_of(path: Path) -> str:
-    """Return the suffix of the format that the first bytes of a file show; "" for an unknown format."""
+    """Return the usual suffix of the format that a file's bytes show, or "" if the format is unknown."""
     data = read_bytes(path)
     head = data[:_HEAD]
     if head.startswith(b"PK"):

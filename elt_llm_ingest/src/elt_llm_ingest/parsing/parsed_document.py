@@ -50,9 +50,9 @@ class ParsedDocument:
     `pages[i]` is the offset of page i + 1. `pages` is empty if the format has no pages. `blocks` do not overlap, and
     only white space is between them. `notes` are sentences for the ingest report, such as "page 3 has no text layer".
 
-    `metadata` may have `authors` (joined by "; "), `year` (a number), `url`, and `page_unit` ("slide", "sheet" or
+    `metadata` may contain `authors` (joined by "; "), `year` (a number), `url`, and `page_unit` ("slide", "sheet" or
     "diagram" if the format has no pages). `parts` are separate documents inside the file. `artefacts` are JSON values
-    by name, such as an enterprise model, that are stored with the generation.
+    by name, such as an enterprise model, that are stored with the collection.
     """
 
     text: str
@@ -72,7 +72,7 @@ class ParsedDocument:
 
     @property
     def characters(self) -> int:
-        """The number of characters of the text and of all parts."""
+        """The number of characters in the text and in all parts."""
         return len(self.text) + sum(len(part.document.text) for part in self.parts)
 
     def page_at(self, offset: int) -> int | None:

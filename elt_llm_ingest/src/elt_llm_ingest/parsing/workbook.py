@@ -41,7 +41,7 @@ Position = tuple[int, int]
 
 @dataclass
 class SheetExtent:
-    """The rows and columns of the filled area of a sheet. `errors` maps (row, column), from 0, to error values."""
+    """The size of a sheet's filled area. `errors` maps the (row, column) of a cell, from 0, to its error value."""
 
     rows: int = 0
     columns: int = 0
@@ -54,7 +54,7 @@ class SheetExtent:
 
     @property
     def description(self) -> str:
-        """The size of the filled area in words, with the limit."""
+        """The size of the filled area and the limit, as words for a message."""
         return f"spreads over {self.rows:,} rows and {self.columns:,} columns, more than {MAX_CELLS:,} cells"
 
 
@@ -103,10 +103,10 @@ _NO_AUTHOR = ("openpyxl", "xlsxwriter", "apache poi", "microsoft office user", "
 
 @dataclass(frozen=True)
 class SheetRemarks:
-    """The comments, chart labels and formulas of a sheet, by position.
+    """The comments, chart labels and formulas of a sheet, as lines of text.
 
-    A line is `Comment on B2 (Ann): Check the fee`, for example. `charts` holds the labels of each chart; `formulas`
-    holds a line for each distinct formula.
+    For example, a comment is `Comment on B2 (Ann): Check the fee`. `charts` has one line for each chart, and `formulas`
+    one for each distinct formula.
     """
 
     comments: tuple[str, ...] = ()
@@ -120,7 +120,7 @@ class SheetRemarks:
 class _Package:
     """Contents of a workbook's zip package that the library for reading cells ignores.
 
-    XLSX sheets are identified by name, and ODS sheets by their index (from 0). `merged` holds the merged ranges of ODS
+    XLSX sheets are identified by name, and ODS sheets by their index (from 0). `merged` lists the merged ranges of ODS
     sheets as first and last (row, column), both counted from 0 in the whole sheet.
     """
 
@@ -173,7 +173,7 @@ def _check_well_formed(archive: Archive, name: str) -> None:
 
 
 def _sheet_parts(archive: Archive) -> dict[str, str]:
-    """Map the names of the sheets of an XLSX file to their members in the package; empty for other files."""
+    """Map the names of an XLSX file's sheets to their members in the package; empty for other files."""
     relations = _relations(archive, _WORKBOOK) if _WORKBOOK in archive else {}
     parts: dict[str, str] = {}
     for sheet in parse_xml(archive.read_member(_WORKBOOK)).iterfind("{*}sheets/{*}sheet") if relations else ():
@@ -229,7 +229,7 @@ def _relations(archive: Archive, part: str) -> dict[str, tuple[str, str]]:
 
 
 def _note_lines(archive: Archive, name: str) -> Iterator[str]:
-    """Yield the notes of cells. Copies of comments with replies, which Excel adds for old versions, are left out."""
+    """Yield the notes on cells, except those that Excel adds for its older versions as copies of threaded comments."""
     root = parse_xml(archive.read_member(name))
     authors = ["".join(map(str, author.itertext())) for author in root.iterfind("{*}authors/{*}author")]
     for comment in root.iterfind("{*}commentList/{*}comment"):
@@ -308,7 +308,7 @@ def xlsx_formulas(xml: bytes) -> list[str]:
 def formula_lines(cells: Iterable[tuple[str, str, str]]) -> list[str]:
     """Return one line for each group of formulas that are the same relative to the cells that contain them.
 
-    `cells` holds the cell, the range and the text of each formula.
+    `cells` lists the cell, the range and the text of each formula.
     """
     groups: dict[str, tuple[str, list[str]]] = {}
     for cell, place, formula in cells:
@@ -339,7 +339,7 @@ def _relative_formula(cell: str, formula: str) -> str:
 
 
 def _place_names(places: Sequence[str]) -> str:
-    """Return cell names as a list of ranges. Neighbouring cells in a column, or else in a row, are one range."""
+    """List cells as ranges. Neighbours are joined either by column or by row, whichever gives fewer ranges."""
     columns = _joined_ranges(places, by_column=True)
     rows = _joined_ranges(places, by_column=False)
     ranges = min(columns, rows, key=len)
@@ -370,7 +370,7 @@ _ODS_ROW, _ODS_CELLS = f"{_ODS_TABLE}table-row", (f"{_ODS_TABLE}table-cell", f"{
 
 
 def ods_extent(sheet: _Element) -> SheetExtent:
-    """Measure the filled area of an ODS sheet. Repeated cells count each time, empty rows at the end do not."""
+    """Measure the filled area of an ODS sheet. Repeated cells count each time; empty rows at the end do not count."""
     extent, empty = SheetExtent(), 0
     for row in sheet.iter(_ODS_ROW):
         times, column, width = _repetitions(row, "rows"), 0, 0
@@ -413,7 +413,7 @@ def _ods_merged(sheet: _Element) -> list[tuple[Position, Position]]:
 
 
 def _ods_cells(sheet: _Element) -> Iterator[tuple[int, int, _Element]]:
-    """Yield the filled cells of an ODS sheet with row and column, from 0. A repeated cell is yielded once."""
+    """Yield row, column (from 0) and element of each filled cell of an ODS sheet, and repeated cells only once."""
     row = 0
     for line in sheet.iter(_ODS_ROW):
         column = 0
@@ -442,7 +442,7 @@ def _column_name(number: int) -> str:
 
 
 def _plain_formula(formula: str) -> str:
-    """Return a formula of OpenDocument, such as `of:=SUM([.B2:.B9])`, as spreadsheets display it."""
+    """Return an OpenDocument formula, such as `of:=SUM([.B2:.B9])`, as spreadsheets display it."""
     bare = formula.split(":", 1)[-1] if formula.startswith(("of:", "oooc:", "msoxl:")) else formula
     return re.sub(r"\[([^\]]{1,200})\]", lambda match: match.group(1).replace(".", ""), bare).removeprefix("=")
 
@@ -471,9 +471,9 @@ _ZIP = b"PK"
 
 @dataclass(frozen=True)
 class Sheet:
-    """The filled area of one sheet. Empty cells are "", numbers are floats, and formula cells hold their last values.
+    """The filled area of one sheet. Empty cells are "", numbers are floats, and formula cells have their last value.
 
-    All `rows` have the same length. They start at the first filled row and column. `merged` holds the first and the
+    All `rows` have the same length. They start at the first filled row and column. `merged` lists the first and the
     last (row, column) of each merged range, counted from 0 in `rows`; only the first cell of a range has the value.
     `note` is the reason why a sheet was not read. `remarks` names cells as spreadsheets do, such as B2.
     """
@@ -486,9 +486,9 @@ class Sheet:
     remarks: SheetRemarks = SheetRemarks()
 
     def filled_rows(self, display: Callable[[CellValue], str]) -> list[list[str]]:
-        """Return the rows as `display` shows their cells; merged cells fill the cells that they cover.
+        """Return rows of cells as text, made by `display`. The value of a merged range is repeated in all its cells.
 
-        A merged cell that is alone in its row, like a title, is repeated downwards only.
+        If the range is alone in its first row, like a title, the value is repeated downwards only.
         """
         rows = [[display(cell).strip() for cell in row] for row in self.rows]
         for (top, left), (bottom, right) in self.merged:
@@ -501,7 +501,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Workbook:
-    """The sheets of a workbook in order, even empty ones and charts. `metadata` may have authors, year and title."""
+    """All sheets of a workbook in order, even empty and chart sheets. `metadata` may have authors, year and title."""
 
     sheets: list[Sheet]
     metadata: Mapping[str, MetadataValue]
@@ -544,7 +544,7 @@ def _sheet_rows(sheet: CalamineSheet, extent: SheetExtent) -> tuple[tuple[CellVa
 def _merged_ranges(
     sheet: CalamineSheet, merged: Iterable[tuple[Position, Position]]
 ) -> Iterator[tuple[Position, Position]]:
-    """Yield the merged ranges inside the filled area, counted from the start of this area."""
+    """Yield the merged ranges inside the filled area. Rows and columns are counted from the start of this area."""
     if sheet.start is None or sheet.end is None:
         return
     top, left = sheet.start
@@ -556,7 +556,7 @@ def _merged_ranges(
 
 @contextmanager
 def _name_errors() -> Iterator[None]:
-    """Raise UnreadableDocument for the library's errors. A panic of its native code derives from BaseException."""
+    """Convert the library's errors to UnreadableDocument. A panic in its native code is only a BaseException."""
     try:
         yield
     except PasswordError as error:

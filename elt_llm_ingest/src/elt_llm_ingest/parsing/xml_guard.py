@@ -61,7 +61,7 @@ def check_prolog(data: bytes, *, plain_doctype: bool = False) -> bytes:
 def check_xml_members(archive: Archive) -> None:
     """Check every XML member of a package before a library opens it; raise UnreadableDocument for a refused member.
 
-    Only XHTML pages and SVG pictures may have a DOCTYPE, and it may declare no entities.
+    Only HTML, SVG and NCX members may have a DOCTYPE, and it must not declare entities.
     """
     for name in archive.names:
         lowered = name.casefold()
@@ -73,7 +73,7 @@ def check_xml_members(archive: Archive) -> None:
 
 
 def is_comment(element: _Element) -> bool:
-    """Whether a node is a comment, a processing instruction or an unexpanded entity instead of an element."""
+    """Return whether a node is a comment, processing instruction or unexpanded entity rather than an element."""
     return callable(element.tag)
 
 
@@ -88,7 +88,7 @@ def _in_utf8(data: bytes) -> bytes:
 
 
 def _encoding(data: bytes) -> str:
-    """Return the encoding of the document. Its first bytes take precedence over its declaration, as in XML parsers."""
+    """Return the document's encoding. As in XML parsers, its first bytes take precedence over its declaration."""
     if data.startswith(BOM_UTF8):
         return "utf-8"
     if data.startswith((BOM_UTF16_LE, b"<\0")):

@@ -1,4 +1,4 @@
-"""Readers turn one file into one parsed document. The libraries of a format are imported when its reader is created."""
+"""Readers turn a file into a parsed document. A format's libraries are imported only when its reader is created."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from elt_llm_ingest.parsing.document_reader import DocumentReader
 
-# Files with these suffixes are refused, unless their content has the newer format that the message names.
+# Without the extra `formats`, only files whose content has a newer format (such as DOCX) are read.
 REFUSED_SUFFIXES: frozenset[str] = frozenset((".doc", ".ppt"))
 # For each group of suffixes: the module, and its class or function that creates the reader.
 _READERS = {
@@ -65,7 +65,7 @@ def no_reader_reason(suffix: str) -> str:
 
 @dataclass(frozen=True)
 class ReaderOptions:
-    """The options for reading files. They are part of the identity of a reader and of a document version.
+    """The options for reading files. If an option that affects a reader changes, its files are read again.
 
     `ocr_languages` are the names that tesseract uses, joined by "+". `ocr_engine` is the installed program, such as
     "tesseract 5.3.0"; it is "" if none is installed or `ocr` is off. `columns` is a JSON object that maps roles such as
@@ -80,7 +80,7 @@ class ReaderOptions:
 
     @classmethod
     def of(cls, settings: "IngestSettings", columns: Mapping[str, str] = MappingProxyType({})) -> "ReaderOptions":
-        """Return the options from the settings. Tesseract is looked up on this machine only if OCR is on."""
+        """Create the options from the settings. This machine is searched for Tesseract only if OCR is on."""
         from elt_llm_ingest.readers.tesseract import installed_version
 
         engine = installed_version() if settings.ocr else ""
@@ -98,7 +98,7 @@ _SUFFIX_OF_NAME = {"markdown": ".md", "plain": ".txt", "sheets": ".xlsx", "delim
 
 
 def create_reader(path: Path, options: ReaderOptions | None = None) -> "DocumentReader | None":
-    """Create the reader for the suffix of a file, or return None for an unsupported suffix."""
+    """Create the reader for a file's suffix, or return None if the suffix is not supported."""
     return create_named_reader("auto", path, options)
 
 

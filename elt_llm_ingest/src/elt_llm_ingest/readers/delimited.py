@@ -18,14 +18,14 @@ from elt_llm_ingest.readers.tables import write_sheet_table
 _DELIMITERS = ",;\t|"
 _SAMPLE_CHARACTERS = 65_536
 _SAMPLE_ROWS = 300
-# A delimiter that is left within a cell, other than a decimal or thousands separator or a comma in prose.
+# A character in a cell that may be the real delimiter: no decimal or thousands separator, no comma in prose.
 _SUSPECT_CELL = re.compile(r"[;\t|]|,(?![\s\d])|,\d{0,2},")
 _MAX_LINES_IN_CELL = 200
 _DECLARATION = "sep="
 
 
 def detect_delimiter(text: str, preferred: str = ",") -> str:
-    """Return the delimiter that gives the most even rows, or `preferred` if no delimiter separates columns."""
+    """Return the delimiter that gives the most regular rows, or `preferred` if no delimiter separates columns."""
     sample = text[:_SAMPLE_CHARACTERS]
     if len(text) > len(sample):
         sample = sample[: sample.rfind("\n") + 1] or sample
@@ -60,7 +60,7 @@ def _sample_rows(sample: str, delimiter: str) -> list[list[str]]:
 
 
 def _score_delimiter(rows: Sequence[Sequence[str]]) -> float:
-    """Return the share of rows with the most common number of cells, times the share of cells without delimiters."""
+    """Return a score from 0 to 1 that is high if most rows have the same number of cells, without other delimiters."""
     lengths = Counter(len(row) for row in rows if len(row) > 1)
     if not lengths:
         return 0.0
@@ -71,7 +71,7 @@ def _score_delimiter(rows: Sequence[Sequence[str]]) -> float:
 
 
 class DelimitedReader(DocumentReader):
-    """Read .csv, .tsv and .tab files. A cell of several lines becomes one line."""
+    """Reads .csv, .tsv and .tab files. A cell of several lines becomes one line."""
 
     name: ClassVar[str] = "delimited"
     version: ClassVar[int] = 1
@@ -88,7 +88,7 @@ class DelimitedReader(DocumentReader):
 
 
 def _declared_delimiter(text: str) -> tuple[str, str]:
-    """Return the delimiter that a first line such as `sep=;` declares, or "", and the text below this line."""
+    """Return the delimiter that a first line such as `sep=;` declares, and the text below; else "" and all text."""
     first, _, rest = text.partition("\n")
     bare = first.strip('" ')
     if bare.casefold().startswith(_DECLARATION) and len(bare) == len(_DECLARATION) + 1 and bare[-1] in ",;\t|:^~":

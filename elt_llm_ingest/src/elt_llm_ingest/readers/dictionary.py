@@ -23,14 +23,14 @@ from elt_llm_ingest.readers.delimited import detect_delimiter, parse_rows
 from elt_llm_ingest.readers.sheets import cell_display
 
 _WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
-_HEADER_ROWS = 20  # rows that are searched for the headers
+_HEADER_ROWS = 20  # the most rows that are searched for the headers
 _TYPE = "DataElement"
 _SEPARATOR = " / "
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+$")
 _NOT_IN_ID = re.compile(r"[^\w.~-]+", re.ASCII)
 _MAX_ID_LENGTH = 90
 
-# Words in the headers of data dictionaries by role, the most specific first.
+# Words in the headers of data dictionaries, by the role of the column; the most specific are first.
 _HEADER_WORDS = {
     "entity": ("element name", "attribute name", "field name", "column name", "data element", "entity name", "term",
                "name", "element", "attribute", "field", "label"),
@@ -41,16 +41,16 @@ _HEADER_WORDS = {
     "id": ("global id", "element id", "identifier", "id", "ref", "reference number", "code", "key"),
 }  # fmt: skip
 _LEAST_ROWS = 3
-_LEAST_FILLED = 0.6  # share of the rows that must have a distinct name, and a definition
+_LEAST_FILLED = 0.6  # the least number of distinct names, and of definitions, divided by the number of rows
 _LEAST_DEFINITION_WORDS = 3
 
 _Rows = Sequence[Sequence[str]]
 
 
 class DictionaryReader(DocumentReader):
-    """Read the rows below the headers that the job names. Web addresses become metadata of their row.
+    """Reads the rows below the headers that the job names. Web addresses become metadata of their row.
 
-    If the addresses were part of the text, every row would be embedded again when all addresses change.
+    If they were part of the text instead, every row would have to be embedded again when all addresses change.
     """
 
     name: ClassVar[str] = "dictionary"
@@ -61,11 +61,11 @@ class DictionaryReader(DocumentReader):
 
     @property
     def identity(self) -> str:
-        """The version of the reader and a hash of the columns, since the text depends on both."""
+        """Identifies the reader: its name, its version, and a hash of the job's columns, on which the text depends."""
         return f"{super().identity}-{hashlib.sha256(self._mapping.encode()).hexdigest()[:8]}"
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; raise UnreadableDocument if it is damaged, or no sheet has the columns of the job."""
+        """Parse the file; raise UnreadableDocument if it is damaged or lacks columns that the job names."""
         columns: dict[str, str] = json.loads(self._mapping)
         sheets, notes = _read_sheets(path)
         found = _find_tables([rows for rows in sheets if rows], columns)
@@ -87,23 +87,23 @@ class DictionaryReader(DocumentReader):
 
 
 class DictionaryColumnsReader(DocumentReader):
-    """Propose the columns of a job for a file that looks like a data dictionary, as metadata without any text."""
+    """Proposes a job's columns for a file that looks like a data dictionary, as metadata of a document without text."""
 
     name: ClassVar[str] = "dictionary_columns"
     version: ClassVar[int] = 1
 
     def read(self, path: Path) -> ParsedDocument:
-        """Return the header of each role as metadata, which is empty if the file is not a data dictionary."""
+        """Return the column header for each role as metadata, which is empty if the file is not a data dictionary."""
         sheets, _ = _read_sheets(path)
         proposals = filter(None, map(propose_columns, sheets))
         return ParsedDocument("", path.stem, metadata=dict(next(proposals, {})))
 
 
 def propose_columns(rows: _Rows) -> dict[str, str]:
-    """Return the header of each role in a sheet that looks like a data dictionary; empty for another sheet.
+    """Return the column header for each role in a sheet that looks like a data dictionary; empty for other sheets.
 
-    Such a sheet has a column of names, most of which differ from each other, and a column of definitions with several
-    words.
+    A data dictionary has a column of names that are mostly distinct, and a column of definitions that mostly have
+    several words.
     """
     for number, header in enumerate(rows[:_HEADER_ROWS]):
         columns = _columns_by_role(header)
@@ -120,7 +120,7 @@ def propose_columns(rows: _Rows) -> dict[str, str]:
 
 
 def _columns_by_role(header: Sequence[str]) -> dict[str, int]:
-    """Return the column number of each role. A header equal to a word of the role is preferred."""
+    """Return the column number for each role. A header that equals one of the role's words is preferred."""
     names = [" ".join(re.findall(r"[^\W_]+", cell.casefold())) for cell in header]
     columns: dict[str, int] = {}
     for role, words in _HEADER_WORDS.items():
@@ -141,9 +141,9 @@ def _read_sheets(path: Path) -> tuple[list[_Rows], tuple[str, ...]]:
 
 
 def _find_tables(sheets: Sequence[_Rows], columns: Mapping[str, str]) -> list["_Table"]:
-    """Return the sheets that have the column of entities.
+    """Return the sheets that have the column that the job maps to `entity`.
 
-    Raises UnreadableDocument with all missing columns if no sheet has it, or such a sheet lacks another column.
+    Raises UnreadableDocument, naming all missing columns, if no sheet has it or a sheet with it lacks another column.
     """
     headers = [_header_row(rows, columns) for rows in sheets]
     tables = [_Table(rows, number, columns) for rows, number in zip(sheets, headers, strict=True)]
@@ -159,9 +159,9 @@ def _find_tables(sheets: Sequence[_Rows], columns: Mapping[str, str]) -> list["_
 
 
 def _header_row(rows: _Rows, columns: Mapping[str, str]) -> int:
-    """Return the number of the row with most columns of the job, or else with most filled cells.
+    """Return the number of the row with the most column headers of the job and, among equals, the most filled cells.
 
-    If a merged header fills several rows below each other, the last of them is the header row.
+    If the rows right below it have as many of these headers, as with merged cells, the last of them is the header row.
     """
     wanted = {_folded(header) for header in columns.values()}
     fits = [(len(wanted & set(map(_folded, row))), sum(map(bool, row))) for row in rows[:_HEADER_ROWS]]
@@ -177,7 +177,7 @@ def _folded(header: str) -> str:
 
 
 class _Table:
-    """The rows of one sheet below its header row. `missing` are the roles of columns that the sheet lacks."""
+    """The rows of one sheet below its header row. `missing` lists the roles whose columns the sheet lacks."""
 
     def __init__(self, rows: _Rows, header: int, columns: Mapping[str, str]) -> None:
         names = list(map(_folded, rows[header]))
@@ -186,11 +186,11 @@ class _Table:
         self.headers, self._rows, self._first = rows[header], rows[header + 1 :], header + 2
         self._address_columns = [column for column in range(len(self.headers)) if self._holds_addresses(column)]
         self.addresses: dict[str, str] = {}
-        """The first web address of each entry, by entry id. Entries without an address are left out."""
+        """The first web address of each entry, by entry id. Entries without an address are omitted."""
         self.without_name = 0
 
     def fact_sheets(self, unique: UniqueNames) -> Iterator[FactSheet]:
-        """Yield one fact sheet for each row with a name. `unique` makes their ids unique in the file."""
+        """Yield one fact sheet for each row with a name. `unique` makes the ids unique in the file."""
         for number, row in enumerate(self._rows, self._first):
             name = self._cell(row, "entity")
             if not name:

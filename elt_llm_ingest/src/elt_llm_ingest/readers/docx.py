@@ -1,4 +1,4 @@
-"""Read Word files from their XML: styles, numbers, headings, text, lists, tables, boxes and notes in order."""
+"""Read Word files from their XML: headings, text, lists, tables, boxes and notes in order, with styles and numbers."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,7 +35,7 @@ from elt_llm_ingest.readers.office_package import (
 from elt_llm_ingest.readers.tables import may_be_header_row, row_text, write_grid
 
 VALUE = f"{WORD}val"
-_MOST_BASES = 20  # levels of styles that are based on other styles
+_MOST_BASES = 20  # the most styles in a chain of styles that are each based on the next
 _HEADING = re.compile(r"heading (\d)")
 _BODY_LEVEL = 9
 _NAVIGATION = re.compile(r"toc (\d|heading)|table of (figures|authorities)|index \d")
@@ -44,7 +44,7 @@ _CODE = re.compile(r"code|preformatted|source text|macro text|plain text")
 
 
 class ParagraphNumbering(NamedTuple):
-    """The list of a numbered paragraph. `level` is None if the list definition gives a level to the style `style`."""
+    """The list of a numbered paragraph. If `level` is None, it is the level that the list assigns to `style`."""
 
     list_id: str
     level: int | None
@@ -63,7 +63,7 @@ def word_value(parent: _Element | None, path: str) -> str | None:
 
 
 def is_switched_on(parent: _Element | None, path: str) -> bool:
-    """Whether an on/off property such as `rPr/b` is set."""
+    """Return whether an on/off property such as `rPr/b` is on."""
     element = None if parent is None else parent.find(_word_path(path))
     return element is not None and element.get(VALUE, "true") not in {"0", "false", "off", "none"}
 
@@ -74,7 +74,7 @@ def is_emphasis(run: _Element | None) -> bool:
 
 
 class DocxStyles:
-    """The styles of a document. A paragraph inherits from its style and all styles that this style is based on."""
+    """The styles of a document. A paragraph inherits from its style and from all styles on which that is based."""
 
     def __init__(self, root: _Element | None) -> None:
         styles = [] if root is None else root.findall(f"{WORD}style")
@@ -82,7 +82,7 @@ class DocxStyles:
         self._outlines: dict[str | None, int | None] = {}
 
     def heading_level(self, paragraph: _Element) -> int | None:
-        """Return the heading level, 1 to 9, set by the paragraph itself or else by its style; None for other text."""
+        """Return the heading level, 1 to 9, from the paragraph itself or else from its style; None for other text."""
         outline = parse_number(word_value(paragraph, "pPr/outlineLvl"))
         if outline is None:
             style_id = word_value(paragraph, "pPr/pStyle")
@@ -93,24 +93,24 @@ class DocxStyles:
         return outline + 1 if outline is not None and outline < _BODY_LEVEL else None
 
     def is_title(self, paragraph: _Element) -> bool:
-        """Whether a paragraph has the style of a document title."""
+        """Return whether a paragraph has the style of a document title."""
         return any(_style_name(style) == "title" for style in self._chain(word_value(paragraph, "pPr/pStyle")))
 
     def is_navigation(self, paragraph: _Element) -> bool:
-        """Whether a paragraph belongs to a table of contents or an index."""
+        """Return whether a paragraph belongs to a table of contents or an index."""
         return bool(_NAVIGATION.match(self._own_name(paragraph)))
 
     def is_code(self, paragraph: _Element) -> bool:
-        """Whether a paragraph has a style for code or other preformatted text."""
+        """Return whether a paragraph has a style for code or other preformatted text."""
         return bool(_CODE.search(self._own_name(paragraph)))
 
     def definition_part(self, paragraph: _Element) -> str:
-        """Return the role of a paragraph in a definition list, by its style: `term`, `body` (the definition) or ""."""
+        """Return the role that a paragraph's style has in definition lists: `term`, `body` (a definition) or ""."""
         name = self._own_name(paragraph)
         return "term" if "definition term" in name else "body" if "definition" in name else ""
 
     def numbering(self, paragraph: _Element) -> ParagraphNumbering | None:
-        """Return the list of a paragraph, set by the paragraph itself or by its style; None if it has no number."""
+        """Return the list from the paragraph itself or else from its style; None if the paragraph has no number."""
         level = parse_number(word_value(paragraph, "pPr/numPr/ilvl"))
         list_id = word_value(paragraph, "pPr/numPr/numId")
         style_id = ""
@@ -127,7 +127,7 @@ class DocxStyles:
         return word_value(self._styles.get(style_id or ""), "pPr/numPr/numId")
 
     def has_header_row(self, table_style: str | None) -> bool:
-        """Whether a table style formats the first row as a header."""
+        """Return whether a table style formats the first row as a header."""
         return any(
             part.get(f"{WORD}type") == "firstRow"
             for style in self._chain(table_style)
@@ -165,7 +165,7 @@ _LEVELS = range(9)
 
 @dataclass(frozen=True)
 class NumberingLevel:
-    """The numbering of a list level. An item of the level `restart` (from 1) resets the count; 0 means no reset."""
+    """The numbering of a list level. An item of level `restart` (from 1) or an outer level resets it; 0: none."""
 
     start: int = 1
     format: str = "decimal"
@@ -176,7 +176,7 @@ class NumberingLevel:
 
 
 class DocxNumbering:
-    """Count the numbered paragraphs of a document. Call `label` once for each paragraph, in order."""
+    """Counts the numbered paragraphs of a document. Call `label` once for each of them, in order."""
 
     def __init__(self, root: _Element | None, styles: DocxStyles) -> None:
         self._lists: dict[str, tuple[str, dict[int, NumberingLevel]]] = {}
@@ -200,7 +200,7 @@ class DocxNumbering:
         return self._formatted(level, self._counts[counted], levels)
 
     def _count(self, list_id: str, counts: dict[int, int], own: int, levels: dict[int, NumberingLevel]) -> None:
-        # Lists with the same definition continue one count, unless a list sets its own start.
+        # Lists with the same definition share one count, unless a list sets its own start.
         starts = self._starts.pop(list_id, {})
         for level in _LEVELS:
             if level in starts:
@@ -228,7 +228,7 @@ class DocxNumbering:
         lists = {item.get(f"{WORD}numId", ""): item for item in root.findall(f"{WORD}num")}
         for list_id, element in lists.items():
             abstract_id = word_value(element, "abstractNumId") or ""
-            # A definition may only refer to a style. The list of this style refers to the actual definition.
+            # A definition may consist of a reference to a style. The style's list then refers to the actual definition.
             linked = styles.list_of_style(word_value(abstracts.get(abstract_id), "numStyleLink"))
             if linked in lists:
                 abstract_id = word_value(lists[linked], "abstractNumId") or ""
@@ -283,7 +283,7 @@ NoteMark = Callable[[str, str], str]
 
 
 class DocxNotes:
-    """Number notes in the order of their references. Footnotes are numbered `[1]`, endnotes `[i]`."""
+    """Numbers notes in the order of their references. Footnotes are numbered `[1]`, endnotes `[i]`."""
 
     def __init__(self, parts: dict[str, _Element | None]) -> None:
         self._texts: dict[tuple[str, str], _Element] = {}
@@ -295,7 +295,7 @@ class DocxNotes:
                     self._texts[kind, note.get(f"{WORD}id", "")] = note
 
     def mark(self, kind: str, note_id: str) -> str:
-        """Return the mark of a "footnote" or "endnote", or "" if the note is unknown or was referenced before."""
+        """Return the mark of a note (kind "footnote" or "endnote"), or "" if it is unknown or was referenced before."""
         note = self._texts.pop((kind, note_id), None)
         if note is None:
             return ""
@@ -335,8 +335,8 @@ def read_docx_paragraph(paragraph: _Element, mark: NoteMark) -> OfficeParagraph:
 def _visible_elements(paragraph: _Element) -> Iterator[tuple[_Element, _Element | None]]:
     """Yield the elements of a paragraph in order, each with its run (`w:r`, text of one format).
 
-    Hidden runs, boxes and equations are yielded as one element each. The function does not recurse, since links,
-    controls and insertions may nest runs to any depth.
+    Hidden runs, boxes and equations are yielded as one element each. There is no recursion, since links, controls and
+    insertions may be nested to any depth.
     """
     pending: list[tuple[_Element, _Element | None]] = [(paragraph, None)]
     while pending:
@@ -356,11 +356,11 @@ def _visible_elements(paragraph: _Element) -> Iterator[tuple[_Element, _Element 
 
 
 def trusted_page_count(package: OfficePackage, document: _Element) -> int | None:
-    """Return the number of pages in the document properties if the page breaks in the file agree with it, else None.
+    """Return the page count in the document properties if the page breaks in the file agree with it, else None.
 
-    The breaks come from the last program that laid out the file, with its fonts and printer. They are missing before
-    empty paragraphs. Since a wrong page number is worse than no page number, the number of breaks must match the page
-    count in the properties, and no table row may have breaks in several cells.
+    The breaks come from the last program that laid out the file, with its fonts and printer, and breaks before empty
+    paragraphs are missing. Since a wrong page number is worse than none, the number of breaks must match the page count
+    in the properties, and no table row may have breaks in several cells.
     """
     breaks = _count_breaks(document)
     properties = package.related_part("", "extended-properties") if breaks else None
@@ -389,7 +389,7 @@ def _count_breaks(element: _Element) -> int:
 
 
 def docx_rows(table: _Element) -> list[_Element]:
-    """Return the rows of a table, without rows that a tracked change deletes."""
+    """Return the rows of a table, without those that a tracked change deletes."""
     return [row for row in _elements_inside(table, f"{WORD}tr") if not is_switched_on(row, "trPr/del")]
 
 
@@ -399,7 +399,7 @@ def docx_cells(row: _Element) -> list[_Element]:
 
 
 def is_docx_layout_table(table: _Element, styles: DocxStyles) -> bool:
-    """Whether a table serves only for layout: it has one column, or contains headings."""
+    """Return whether a table serves only for layout: it has at most one column, or contains headings."""
     rows = [docx_cells(row) for row in docx_rows(table)]
     if all(len(cells) <= 1 for cells in rows):
         return True
@@ -410,8 +410,8 @@ def is_docx_layout_table(table: _Element, styles: DocxStyles) -> bool:
 def docx_header_rows(table: _Element, styles: DocxStyles, first: Sequence[str]) -> int:
     """Count the header rows of a table.
 
-    These are the rows that the file repeats on each page. If there are none, the first row is a header if it has a
-    format of its own. `first` holds the texts of the first row. With an empty or repeated text it is not a header.
+    These are the rows that the file repeats on each page. If there are none, the first row is a header if it is bold
+    or specially styled. `first` contains its texts: if one is empty or repeated, the row is not a header.
     """
     rows = docx_rows(table)
     count = 0
@@ -442,7 +442,7 @@ def docx_grid(table: _Element, read_cell: Callable[[_Element], str]) -> list[lis
 
 
 def _elements_inside(parent: _Element, tag: str) -> Iterator[_Element]:
-    """Yield the elements with a tag in `parent`, including those inside controls and insertions."""
+    """Yield the elements in `parent` that have this tag, including those inside controls and insertions."""
     pending = list(reversed(parent))
     while pending:
         element = pending.pop()
@@ -470,7 +470,7 @@ def _has_special_first_row(table: _Element) -> bool:
 
 
 class DocxBodyWriter(OfficeBodyWriter):
-    """Write the blocks of a Word body. `paged` states whether the page breaks of the document can be trusted."""
+    """Writes the blocks of a Word body. `paged` is true if the document's page breaks can be trusted."""
 
     def __init__(self, package: OfficePackage, document: _Element, *, paged: bool) -> None:
         super().__init__()
@@ -534,7 +534,7 @@ class DocxBodyWriter(OfficeBodyWriter):
         return paragraph, self._numbering.label(numbered) if numbered else ""
 
     def _write_text(self, paragraph: OfficeParagraph, label: str, kind: BlockKind) -> None:
-        """Append a paragraph. Where a page starts inside it, the paragraph continues on the new page."""
+        """Append a paragraph. If a page starts inside it, the paragraph continues on the new page."""
         segments: list[list[str]] = [[]]
         for piece in paragraph.pieces:
             if piece is not None:
@@ -598,7 +598,7 @@ class DocxBodyWriter(OfficeBodyWriter):
 
 
 class DocxReader(DocumentReader):
-    """Read .docx, .docm, .dotx and .dotm, without headers, footers, comments, deletions and tables of contents."""
+    """Reads Word files, without their headers, footers, comments, deletions and tables of contents."""
 
     name: ClassVar[str] = "docx"
     version: ClassVar[int] = 3
@@ -611,5 +611,5 @@ class DocxReader(DocumentReader):
             for body in document.findall(f"{WORD}body"):
                 writer.write(body)
             read = writer.build(package.related_part("", "core-properties"), path.stem)
-        # A page break in content that is left out, such as a deletion, would shift all pages after it.
+        # A page break in content that was not read, such as a deletion, would shift all pages after it.
         return read if len(read.pages) == pages else replace(read, pages=())

@@ -103,7 +103,7 @@ def write_diagram(builder: DocumentBuilder, diagram: Diagram) -> None:
 
 
 def connector_line(diagram: Diagram, edge: DiagramCell) -> str:
-    """Describe a connector, such as "Order -> Invoice: leads to". The result is "" if nothing has a label."""
+    """Describe a connector, as in "Order -> Invoice: leads to". Return "" if it and one of its ends have no label."""
     ends = [_end_name(diagram, end) for end in (edge.source, edge.target)]
     labels = [cell.words for cell in (edge, *diagram.labels_of(edge)) if cell.label]
     if not labels and not all(ends):
@@ -120,7 +120,7 @@ def _end_name(diagram: Diagram, cell_id: str) -> str:
 
 
 class _ShapeWriter:
-    """Write the shapes of one diagram: outer shapes first, siblings from top to bottom and left to right."""
+    """Writes the shapes of one diagram: outer shapes first, siblings from top to bottom and left to right."""
 
     def __init__(self, builder: DocumentBuilder, diagram: Diagram) -> None:
         self._builder = builder
@@ -131,7 +131,7 @@ class _ShapeWriter:
         edges = {cell.id for cell in self._diagram.cells if cell.edge}  # the shapes inside a connector are its labels
         shapes = [cell for cell in self._diagram.cells if cell.vertex and cell.parent not in edges]
         self._write_all(cell for cell in shapes if not any(around.vertex for around in self._diagram.around(cell)))
-        # Shapes that contain each other have no outermost parent, and are written last.
+        # Shapes that contain each other have no outermost parent. They are written last.
         for cell in shapes:
             self._write_all((cell,))
 
@@ -170,13 +170,13 @@ def _reading_order(cells: Iterable[DiagramCell]) -> list[DiagramCell]:
 
 
 class LeanixModelReader(DocumentReader):
-    """Read a draw.io file as an enterprise model, and refuse a file without fact sheets."""
+    """Reads a draw.io file as an enterprise model, and refuses a file without fact sheets."""
 
     name = "leanix_model"
     version = 1
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; raise UnreadableDocument if it holds no fact sheets."""
+        """Parse the file; raise UnreadableDocument if it contains no fact sheets."""
         diagrams = read_diagrams(path)
         if not _hold_fact_sheets(diagrams):
             raise UnreadableDocument("holds no fact sheets: no shape in it has a factSheetId")
@@ -184,7 +184,7 @@ class LeanixModelReader(DocumentReader):
 
 
 class DrawioReader(DocumentReader):
-    """Read each diagram as a page. A file whose shapes are fact sheets becomes an enterprise model."""
+    """Reads each diagram as a page, but reads a file with fact sheets as an enterprise model."""
 
     name = "drawio"
     version = 1

@@ -34,7 +34,7 @@ class _ManifestItem(NamedTuple):
 
 
 def _chapters(archive: Archive, path: str, root: _Element) -> dict[str, str]:
-    """Map each chapter's archive member, in reading order, to its title in the table of contents, or "".
+    """Map each chapter's archive member, in reading order, to its title in the table of contents or to "".
 
     `root` is the package file at `path`. Raises UnreadableDocument if a chapter is encrypted.
     """
@@ -43,7 +43,7 @@ def _chapters(archive: Archive, path: str, root: _Element) -> dict[str, str]:
         member = _member_name(path, item.get("href", ""))
         items[item.get("id", "")] = _ManifestItem(member, item.get("media-type", ""), item.get("properties", ""))
     entries = [entry for entry in root.iterfind("{*}spine/{*}itemref") if entry.get("idref", "") in items]
-    # Pages that are not in the reading order, but to which other pages refer, come last.
+    # Pages outside the linear reading order, to which other pages refer, come last.
     entries.sort(key=lambda entry: entry.get("linear") == "no")
     spine = [items[entry.get("idref", "")] for entry in entries]
     pages = [item.member for item in spine if item.kind in _PAGE_TYPES and "nav" not in item.properties.split()]
@@ -64,7 +64,7 @@ def _package_path(archive: Archive) -> str:
 
 
 def _member_name(base: str, reference: str) -> str:
-    """Return the archive member that a reference in the file `base` leads to, without its fragment."""
+    """Return the archive member to which a reference in the file `base` leads. The fragment is ignored."""
     return normpath(join(dirname(base), unquote(reference.partition("#")[0])))
 
 
@@ -80,7 +80,7 @@ def _refuse_encrypted(archive: Archive, pages: set[str]) -> None:
 
 
 def _table_of_contents(archive: Archive, items: Mapping[str, _ManifestItem]) -> dict[str, str]:
-    """Return the title of each page. It comes from the first entry in the table of contents that leads to the page."""
+    """Return the title of each page: that of the first entry in the table of contents that leads to the page."""
     titles: dict[str, str] = {}
     for item in items.values():
         if item.member in archive and ("nav" in item.properties.split() or item.kind == _NCX_TYPE):
@@ -128,7 +128,7 @@ _HEADINGS = "h1, h2, h3, h4, h5, h6"
 
 
 class EpubReader(DocumentReader):
-    """Read .epub files. A chapter without a heading gets its title in the table of contents as its heading."""
+    """Reads .epub files. If a chapter has no heading, its title in the table of contents becomes the heading."""
 
     name: ClassVar[str] = "epub"
     version: ClassVar[int] = 2

@@ -13,7 +13,7 @@ _PROPERTIES_END = "Pr"
 
 
 def linear_equation(equation: _Element) -> str:
-    """Return an `m:oMath` element as text in one line. Below 60 levels of nesting, only the bare text is written."""
+    """Return an `m:oMath` element as text in one line. Parts nested deeper than 60 levels become unstructured text."""
     return " ".join(_inside(equation, 0).split())
 
 
@@ -45,7 +45,7 @@ def _group(text: str) -> str:
 
 
 def _is_bracketed(text: str) -> bool:
-    """Whether the first character is a bracket that the last character closes."""
+    """Return whether the first character is a bracket that the last character closes."""
     if text[0] not in "([{|" or text[-1] not in ")]}|":
         return False
     depth = 0

@@ -1,4 +1,4 @@
-"""Recognise and number headings and list items where the format of a file does not mark them."""
+"""Recognise headings and list items that a file's format does not mark, and format their numbers."""
 
 import re
 
@@ -45,22 +45,22 @@ def underline_character(line: str) -> str | None:
 
 
 def starts_rule(line: str) -> bool:
-    """Whether a line starts a numbered rule, such as `12.3.1 The team shall meet`."""
+    """Return whether a line starts a numbered rule, such as `12.3.1 The team shall meet`."""
     return bool(_RULE.match(line))
 
 
 def starts_item(line: str) -> bool:
-    """Whether a line starts a list item, with a bullet, `1.`, `(a)` or `iv)`."""
+    """Return whether a line starts a list item, with a bullet, `1.`, `(a)` or `iv)`."""
     return bool(_ITEM.match(line))
 
 
 def kind_of_line(line: str, *, is_item: bool = False) -> BlockKind:
-    """Return the block kind that the start of a line indicates. `is_item` is set if the format marks a list item."""
+    """Return the block kind that a line's start indicates. `is_item` is true if the format marks it as a list item."""
     return "rule" if starts_rule(line) else "list" if is_item or starts_item(line) else "prose"
 
 
 def bold_heading_level(text: str, *, bold: bool) -> int | None:
-    """Return the level of a short line in bold type, or None if the line is not a heading."""
+    """Return the heading level of a short line in bold type, or None if the line is not a heading."""
     if not bold or not text or "\n" in text or len(text) > _LONGEST_HEADING or text[-1] in ".,;:!?":
         return None
     if not any(letter.isalpha() for letter in text):
@@ -69,7 +69,7 @@ def bold_heading_level(text: str, *, bold: bool) -> int | None:
 
 
 def is_bold_definition(term: str, text: str) -> bool:
-    """Return whether a paragraph starts with a bold term and defines this term."""
+    """Return whether a paragraph that starts with the bold words `term` defines them."""
     term = " ".join(term.split())
     rest = text[len(term) :].strip()
     if not term or not rest or len(term) > _LONGEST_TERM:

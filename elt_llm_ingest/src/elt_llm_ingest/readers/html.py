@@ -34,7 +34,7 @@ class LinePiece(NamedTuple):
 
 
 class OpenEmphasis:
-    """The emphasis elements that are open. Each marks text only until the first line that contains its text ends."""
+    """The emphasis elements that are open. Each emphasises text only up to the end of the first line with text."""
 
     def __init__(self) -> None:
         self._open: list[tuple[bool, int]] = []
@@ -42,11 +42,11 @@ class OpenEmphasis:
 
     @property
     def current(self) -> tuple[bool, int]:
-        """Return whether text at the current position is emphasised, and the number of the `dfn` element around it."""
+        """Whether text at the current position is emphasised, and the number of the `dfn` element around it, or 0."""
         return self._open[-1] if len(self._open) > self._ended else (False, 0)
 
     def open(self, tag: str) -> None:
-        """Record that an element opens, such as `em` or `dfn`."""
+        """Record the start of an element such as `em` or `dfn`."""
         emphasis, term = self.current
         if tag == "dfn":
             self._terms += not term
@@ -55,12 +55,12 @@ class OpenEmphasis:
             self._open.append((True, term))
 
     def close(self) -> None:
-        """Record that the element that was opened last is closed."""
+        """Record the end of the innermost open element."""
         del self._open[-1:]
         self._ended = min(self._ended, len(self._open))
 
     def end_line(self) -> None:
-        """End a line with text, so that the open elements mark no further text."""
+        """Record the end of a line with text: the open elements emphasise no further text."""
         self._ended = len(self._open)
 
 
@@ -88,7 +88,7 @@ def mark_line_terms(builder: DocumentBuilder, pieces: Iterable[LinePiece], marke
 
 
 def _visible_spans(pieces: Iterable[LinePiece]) -> Iterator[tuple[LinePiece, Span]]:
-    """Yield each part of a line that has words, with the span of these words in the line with collapsed blanks."""
+    """Yield each part of a line that has words, and the words' span in the line after white space is collapsed."""
     length, after_blank = 0, True
     for piece in pieces:
         shown = _SPACE.sub(" ", piece.text)
@@ -112,7 +112,7 @@ _ITEM_TAGS: Mapping[str, BlockKind] = {"li": "list", "dt": "definition", "dd": "
 # Titles in the HTML of the Official Journal of the European Union, which are paragraphs with these classes.
 _TITLES = {"doc-ti": 1, "ti-section-1": 2, "ti-section-2": 2, "ti-art": 3, "sti-art": 4, "ti-grseq-1": 4}
 _TITLE_CLASSES = {**_TITLES, **{f"oj-{name}": level for name, level in _TITLES.items()}}
-# The first cell of a row that is a list item: "(1)", "a)", "iv.", "2.1", or a bullet.
+# The first cell of a table row that is used as a list item: "(1)", "a)", "iv.", "2.1", or a bullet.
 _LABEL_CELL = re.compile(
     r"\(?(?:\d{1,3}(?:\.\d{1,3}){0,3}|[a-zA-Z]{1,2}|[ivxIVX]{1,6})[.)]|\d{1,3}(?:\.\d{1,3}){1,3}|[-–—•·▪◦‣●○■□]"
 )
@@ -121,7 +121,7 @@ _NOTE_LINKS = frozenset(("doc-noteref", "noteref", "footnote-reference", "footno
 
 
 class HtmlBlockWriter:
-    """Append the elements of a tree to a document, without recursion, since trees may be nested to any depth."""
+    """Appends the elements of a tree to a document, without recursion, since trees may be nested to any depth."""
 
     def __init__(self, builder: DocumentBuilder) -> None:
         self._builder = builder
@@ -175,7 +175,7 @@ class HtmlBlockWriter:
             self._emphasis.open(tag)
             return
         if tag in ("p", "div", "td") and self._bare and self._line_text() == self._bare:
-            # The text of the list item is in a paragraph or cell, and the marker is written together with that text.
+            # This paragraph or cell contains the list item's text, which is written together with the waiting marker.
             return
         self._flush()
         if tag == "dl":
@@ -206,7 +206,7 @@ class HtmlBlockWriter:
         return f"{first + self._numbers[parent.mem_id] - 1}. "
 
     def _leaf(self, node: LexborNode) -> bool:
-        """Write a node as a whole, or return False if its children are to be written one by one."""
+        """Write a node as a whole and return True, or return False if its children must be written one by one."""
         tag = node.tag or ""
         if tag == "-text":
             self._append(node.text_content or "")
@@ -261,13 +261,13 @@ class HtmlBlockWriter:
 
 
 def _title_level(paragraph: LexborNode) -> int:
-    """Return the heading level of a paragraph whose class marks a title in the Official Journal; 0 for others."""
+    """Return the heading level of a paragraph whose class marks a title in the EU's Official Journal, else 0."""
     classes = (paragraph.attributes.get("class") or "").split()
     return next((_TITLE_CLASSES[name] for name in classes if name in _TITLE_CLASSES), 0)
 
 
 def _item_label(row: LexborNode) -> str:
-    """Return the label, such as "(1)" or a bullet, of a table row that is a list item (label and text), or ""."""
+    """Return the label, such as "(1)", of a table row that is used as a list item (label and text), else ""."""
     cells = [cell for cell in row.iter() if cell.tag in ("td", "th")]
     label = _single_line(cells[0]) if len(cells) == 2 else ""
     return label if _LABEL_CELL.fullmatch(label) and _count_words(cells[1]) > 0 else ""
@@ -280,16 +280,16 @@ def _is_item_label(cell: LexborNode) -> bool:
 
 
 def _is_list(table: LexborNode) -> bool:
-    """Whether each row of a table is a list item, as in legal texts that use tables to indent lists."""
+    """Return whether each row of a table is a list item, as in legal texts that use tables to indent lists."""
     rows = table.css("tr")[:_MOST_SPANNED]
     return bool(rows) and all(_item_label(row) for row in rows)
 
 
 def _filled_cells(cells: Iterable[LexborNode], covered: dict[int, tuple[int, str]]) -> Iterator[str]:
-    """Yield the texts of a row, with the text of each spanning cell in all columns and rows that the cell covers.
+    """Yield the texts of a row. The text of a spanning cell is repeated in all columns and rows that the cell covers.
 
-    `covered` maps a column to the number of further rows that a cell above covers, and to the text of that cell. It is
-    updated for the next row.
+    `covered` describes spanning cells in the rows above: it maps a column to the number of rows that such a cell still
+    covers, and the cell's text. The call updates it for the next row.
     """
     cells = list(cells)
     column = 0
@@ -317,7 +317,7 @@ def _span_of(cell: LexborNode, name: str) -> int:
 
 
 def _note_mark(link: LexborNode) -> str:
-    """Return a mark such as `[1]` if a link leads to a note and its text is only a number, else ""."""
+    """Return a mark such as `[1]` for a link to a note if the link's text is a number, else ""."""
     attributes = link.attributes
     roles = (attributes.get("role") or attributes.get("epub:type") or "", *(attributes.get("class") or "").split())
     text = link.text().strip() if _NOTE_LINKS.intersection(roles) else ""
@@ -335,7 +335,7 @@ def _follows_item(node: LexborNode) -> bool:
     return before is not None and before.tag in ("li", "dd")
 
 
-# Keys in order of preference. Only the first key with values counts, since a page often names its authors twice.
+# Keys in order of preference. Only the first key with values is used, since pages often name their authors twice.
 _AUTHOR_KEYS = ("citation_author", "dc.creator", "dcterms.creator", "author", "article:author")
 _DATE_KEYS = (
     *("citation_publication_date", "citation_date", "citation_year", "dcterms.issued", "dc.date.issued", "dc.date"),
@@ -364,7 +364,7 @@ def html_metadata(tree: LexborHTMLParser) -> dict[str, MetadataValue]:
 
 
 def _meta_values(tree: LexborHTMLParser) -> dict[str, list[str]]:
-    """Map lower-case names of `meta` elements to their contents. A web address is not accepted as an author."""
+    """Map the lower-case names of `meta` elements to their contents. Web addresses of authors are ignored."""
     meta: dict[str, list[str]] = {}
     for node in tree.css("meta[content]"):
         name = node.attributes.get("name") or node.attributes.get("property") or node.attributes.get("itemprop") or ""
@@ -379,7 +379,7 @@ _DECLARATION_BYTES = 4096
 _CHARSET = re.compile(rb"charset\s{0,5}=\s{0,5}[\"']?([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"<\?xml[^>]{0,200}encoding=[\"']([A-Za-z0-9_.:-]{2,40})")
 _XHTML = "http://www.w3.org/1999/xhtml"
-# XHTML may close an element in its own tag. An HTML parser would take all following text as the element's content.
+# XHTML elements may be closed in their start tag. An HTML parser would take all following text as their content.
 _BARE_ELEMENT = re.compile(
     r"<(a|b|code|dd|div|dt|em|h[1-6]|i|iframe|li|p|script|span|strong|style|td|textarea|th|title|tr)\b"
     r"(|\s[^<>]{0,2000})/>"
@@ -390,9 +390,9 @@ _BOILERPLATE = (
     "[role=contentinfo], [role=complementary], a.headerlink, .mw-editsection, .sphinxsidebar, .navbox"
 )
 _MAIN = "main, [role=main]"
-# The main element must hold this share of the words of the page. Otherwise the whole page is read.
+# The main element must contain this share of the page's words. Otherwise the whole page is read.
 _LEAST_SHARE = 0.4
-# Limits that no real page reaches, and that let a hostile page cost a few seconds at most.
+# No real page reaches these limits. With them, a hostile page takes a few seconds at most.
 _MOST_REMOVED = 20_000
 # The parser compares each attribute of a tag with all earlier attributes, which takes quadratic time.
 _MOST_ATTRIBUTES = 20_000
@@ -400,7 +400,7 @@ _TAG = re.compile(r"<[A-Za-z][^>]*")
 
 
 class HtmlReader(DocumentReader):
-    """Read .html and .xhtml files. Files that a page refers to are not read."""
+    """Reads .html, .htm and .xhtml files. Files to which a page refers are not read."""
 
     name: ClassVar[str] = "html"
     version: ClassVar[int] = 4
@@ -432,8 +432,8 @@ def parse_page(data: bytes) -> tuple[LexborHTMLParser, tuple[str, ...]]:
 def visible_part(tree: LexborHTMLParser) -> LexborNode | None:
     """Remove hidden elements from the tree; return the main element, or the body without its boilerplate.
 
-    Boilerplate with a large share of the words is kept, since all text of a page may be inside a form or an aside. The
-    result is None if the page is empty. The returned element is valid as long as its tree.
+    Boilerplate with a large share of the words is kept, since all of a page's text may be inside a form or an aside.
+    The result is None if the page has no body. The returned element is valid as long as its tree.
     """
     body = tree.body
     if body is None:
@@ -449,7 +449,7 @@ def visible_part(tree: LexborHTMLParser) -> LexborNode | None:
 
 
 def page_title(tree: LexborHTMLParser) -> str:
-    """Return the title or the first heading of a page; "" if the page has neither."""
+    """Return the title of a page or else its first `h1` heading, or "" if it has neither."""
     for selector in ("head > title", "h1", "title"):
         node = tree.css_first(selector)
         if node and (text := " ".join(node.text().split())):
@@ -458,7 +458,7 @@ def page_title(tree: LexborHTMLParser) -> str:
 
 
 def _innermost_first(node: LexborNode, selector: str) -> list[LexborNode]:
-    """Return the matching elements, inner before outer ones: an outer element frees its inner ones when removed."""
+    """Return the matching elements, inner ones first: removing an element also frees the elements inside it."""
     return list(reversed(node.css(selector)[:_MOST_REMOVED]))
 
 
@@ -468,7 +468,7 @@ def _remove(nodes: Iterable[LexborNode]) -> None:
 
 
 def _language_switch_item(link: LexborNode) -> LexborNode | None:
-    """Return the list item around a link to the page in another language, if the item has no other text."""
+    """Return the list item around a link to a page in another language, if the item has no other text."""
     item = link.parent
     return item if item is not None and _count_words(item) == _count_words(link) else None
 

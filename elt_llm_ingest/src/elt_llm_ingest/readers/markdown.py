@@ -28,7 +28,7 @@ _URL_KEYS = ("url", "source", "canonical_url", "canonical", "permalink", "link")
 
 
 def split_front_matter(text: str) -> tuple[int, dict[str, str]]:
-    """Return the offset of the body (0 without front matter) and the values. The items of a list are joined by "; "."""
+    """Return the offset of the body (0 without front matter), and the front matter's values, lists joined by "; "."""
     lines = text.split("\n", _MAX_LINES)[:_MAX_LINES]
     end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), None)
     if end is None or lines[0].rstrip() != "---":
@@ -57,7 +57,7 @@ def _unquoted_value(value: str) -> str:
 
 
 def front_matter_metadata(values: Mapping[str, str]) -> dict[str, MetadataValue]:
-    """Return the front matter, with authors, year and web address under the keys that all readers use."""
+    """Return the front matter as metadata, with authors, year and web address under the keys that all readers use."""
     return {key: value for key, value in values.items() if key not in ("author", "year")} | known_values(
         authors=next((values[key] for key in _AUTHOR_KEYS if values.get(key)), ""),
         year=find_year(*(values.get(key, "") for key in _DATE_KEYS)),
@@ -65,12 +65,12 @@ def front_matter_metadata(values: Mapping[str, str]) -> dict[str, MetadataValue]
     )
 
 
-# Type, parameters and payload of a `data:` address. The quantifiers are possessive, for linear time.
+# Type, parameters and payload of a `data:` address. The last quantifier is possessive, for linear time.
 _ADDRESS = re.compile(r"data:[\w.+-]{1,40}/[\w.+-]{1,60}(?:;[\w.+=-]{1,60}){0,4},[^\s\"'<>()\[\]]*+", re.IGNORECASE)
 # A line that only defines such an address, `[logo]: <data:image/png;base64,...>`, is removed as a whole.
 _DEFINITION = re.compile(r"^ {0,3}\[[^\[\]\n]{1,200}\]:[ \t]{0,9}<?$")
 _DEFINITION_REACH = 300  # characters before an address that are searched for the start of its line
-_SHORTEST = 64  # characters; a shorter address is probably an example in the text, and is kept
+_SHORTEST = 64  # characters; a shorter address is kept, because it is probably an example in the text
 
 
 def remove_inline_images(text: str) -> str:
@@ -92,7 +92,7 @@ def remove_inline_images(text: str) -> str:
 
 
 def _definition_line(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the span of an address, or of the whole line if the line only defines a name for the address."""
+    """Return the span of an address, or of its whole line if that only defines a name for the address."""
     before = text[max(0, start - _DEFINITION_REACH) : start].rpartition("\n")[2]
     if not _DEFINITION.match(before):
         return start, end
@@ -105,7 +105,7 @@ _MARKS = re.compile(r"[*`]|\{#[\w-]{1,100}\}|(?<!\w)_|_(?!\w)")
 
 
 class MarkdownReader(DocumentReader):
-    """Read .md files. Front matter becomes metadata and is excluded from the text, so that no answer quotes it.
+    """Reads .md files. Front matter becomes metadata and is excluded from the text, so that no answer quotes it.
 
     The text is the source below the front matter, without pictures that are embedded as `data:` addresses. A title in
     the front matter becomes the first heading, unless the text starts with a heading of the first level.
@@ -121,7 +121,7 @@ class MarkdownReader(DocumentReader):
 
 
 def markdown_document(source: str, name: str) -> ParsedDocument:
-    """Return the document of a Markdown source. `name` is its title if neither front matter nor a heading gives one."""
+    """Parse a Markdown source. `name` is the title if neither front matter nor a heading provides one."""
     whole = remove_inline_images(source.replace("\f", "\n"))
     body, values = split_front_matter(whole)
     text = whole[body:].lstrip("\n") if body else whole
@@ -153,7 +153,7 @@ class _Outline:
         parser = MarkdownIt("commonmark").enable("table")
         # Inline markup stays in the text, so that parsing it is unnecessary.
         parser.core.ruler.enableOnly(["normalize", "block"])
-        header: str | None = None  # None before the first row of a table, empty if that row has no words
+        header: str | None = None  # None before the first row of a table; "" if that row has no words
         for token in parser.parse(self.text):
             span = self._span(token)
             if token.type == "table_open":
@@ -182,7 +182,7 @@ class _Outline:
         return self.text[span[0] : span[1]]
 
     def _below(self, token: Token, end: int) -> int:
-        """Return the end of the line of dashes under the header of a table."""
+        """Return the end of the line of dashes below a table's header row."""
         first = token.map[0] if token.map else 0
         return max(end, min(self.offsets[min(first + 2, len(self.offsets) - 1)] - 1, len(self.text)))
 
@@ -206,7 +206,7 @@ def _strip_span(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _fill_gaps(text: str, blocks: list[Block]) -> Iterator[Block]:
-    """Yield the blocks. Text between blocks, such as link definitions and thematic breaks, is yielded as prose."""
+    """Yield the blocks, and the text between them, such as link definitions and thematic breaks, as prose."""
     position = 0
     for block in [*blocks, Block(len(text), len(text), "prose")]:
         start, end = _strip_span(text, position, block.start)

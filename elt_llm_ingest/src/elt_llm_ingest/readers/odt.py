@@ -37,7 +37,7 @@ DRAW = f"{{{_NAMES}:drawing:1.0}}"
 STYLE = f"{{{_NAMES}:style:1.0}}"
 _FORMAT = f"{{{_NAMES}:xsl-fo-compatible:1.0}}"
 _STYLE_NAME = f"{TEXT}style-name"
-_MOST_BASES = 20  # levels of styles that are based on other styles
+_MOST_BASES = 20  # the most styles in a chain of styles that are each based on the next
 _DEEPEST = 10
 _LEVELS = (f"{TEXT}list-level-style-number", f"{TEXT}outline-level-style")
 _MOST_REPEATS = 100
@@ -69,7 +69,7 @@ _ENCRYPTION = f"{{{_NAMES}:manifest:1.0}}encryption-data"
 
 @dataclass(frozen=True)
 class ListLevel:
-    """The numbering of one level of a list. `format` is the number format, "" for a bullet."""
+    """The numbering of one level of a list. `format` is the number format, or "" if no number is shown."""
 
     format: str = ""
     prefix: str = ""
@@ -87,7 +87,7 @@ class ListCounter:
     counts: dict[int, int] = field(default_factory=dict)
 
     def step(self, level: int, start: int | None = None) -> str:
-        """Count an item at a level (from 1), or restart the count at `start`. Return the label, such as `2.1.`."""
+        """Count an item at `level` (from 1), or restart the count at `start`. Return its label, such as `2.1.`."""
         own = self.levels.get(level, ListLevel())
         for above in range(1, level):
             self.counts.setdefault(above, self.levels.get(above, ListLevel()).start)
@@ -121,7 +121,7 @@ class OdtStyles:
                 self.outline = _list_levels(style)
 
     def is_bold(self, family: str, name: str | None) -> bool | None:
-        """Whether a style of a family such as "text" is bold; None if neither it nor its base styles set a weight."""
+        """Return whether a style of a family such as "text" is bold, or None if its whole chain sets no font weight."""
         for style in self._chain(family, name):
             for properties in style.iter(f"{STYLE}text-properties"):
                 if weight := properties.get(f"{_FORMAT}font-weight"):
@@ -129,7 +129,7 @@ class OdtStyles:
         return None
 
     def is_a(self, name: str | None, *kinds: str) -> bool:
-        """Whether the name of a paragraph style, or of a style it is based on, contains one of the words in `kinds`."""
+        """Return whether one of `kinds` occurs in the name of a paragraph style or of a style on which it is based."""
         for style in self._chain("paragraph", name):
             own = (style.get(f"{STYLE}display-name") or style.get(f"{STYLE}name") or "").casefold().replace("_20_", " ")
             if any(kind in own for kind in kinds):
@@ -166,19 +166,19 @@ def _list_levels(parent: _Element) -> dict[int, ListLevel]:
 
 @dataclass
 class RepeatBudget:
-    """How many more table cells may be repeated. The number is limited, since a file can request any number."""
+    """Counts how many more copies of table cells are allowed, since a file can request any number of copies."""
 
     left: int = _MOST_REPEATED
 
     def allow(self, count: int, cells: int = 1) -> int:
-        """Return how many of `count` requested copies of a table cell or row the limit still allows, at least one."""
+        """Return how many of `count` requested copies of a row with so many `cells` are still allowed, at least one."""
         allowed = max(1, min(count, 1 + self.left // max(1, cells)))
         self.left -= (allowed - 1) * cells
         return allowed
 
 
 def odt_rows(table: _Element) -> Iterator[tuple[_Element, bool]]:
-    """Yield the rows of a table, each with whether it is a header row."""
+    """Yield each row of a table, and whether it is a header row."""
     pending = [(child, False) for child in reversed(table)]
     while pending:
         element, header = pending.pop()
@@ -189,7 +189,7 @@ def odt_rows(table: _Element) -> Iterator[tuple[_Element, bool]]:
 
 
 def is_odt_layout_table(table: _Element) -> bool:
-    """Whether a table serves only for layout: it has one column, or contains headings."""
+    """Return whether a table serves only for layout: it has at most one column, or contains headings."""
     rows = [row.findall(_CELL) for row, _ in odt_rows(table)]
     if all(
         len(cells) <= 1 and not any(_repeat_count(cell, "number-columns-repeated") > 1 for cell in cells)
@@ -211,7 +211,7 @@ def read_odt_paragraph(paragraph: _Element, styles: OdtStyles) -> OfficeParagrap
     while pending:
         item, bold = pending.pop()
         if isinstance(item, str):
-            # A line end in the XML is a blank, since the element text:line-break marks a line end.
+            # A line end in the XML counts as a blank; real line breaks are text:line-break elements.
             read.pieces.append(StyledText(_LINE_END.sub(" ", item), bold))
         elif not is_comment(item):
             pending += _read_element(item, bold, read, styles)
@@ -219,7 +219,7 @@ def read_odt_paragraph(paragraph: _Element, styles: OdtStyles) -> OfficeParagrap
 
 
 def _read_element(element: _Element, bold: bool | None, read: OfficeParagraph, styles: OdtStyles) -> list[Piece]:
-    """Append an element if it is text, a note or a frame. Otherwise return the element's children, last first."""
+    """Add an element to `read` if it is white space, a note or a frame. Otherwise return its content, last first."""
     tag = str(element.tag)
     if tag in _SIGNS:
         read.pieces.append(StyledText(_SIGNS[tag], bold))
@@ -247,7 +247,7 @@ def _element_content(element: _Element, bold: bool | None) -> list[Piece]:
 
 
 class OdtWriter(OfficeBodyWriter):
-    """Write the blocks of an OpenDocument body."""
+    """Writes the blocks of an OpenDocument body."""
 
     def __init__(self, styles: OdtStyles, *, has_headings: bool) -> None:
         super().__init__()
@@ -339,13 +339,13 @@ class OdtWriter(OfficeBodyWriter):
         self._write_aside(aside)
 
     def _grid(self, table: _Element, aside: OfficeParagraph) -> tuple[list[list[str]], int]:
-        """Return the texts of all rows, with merged cells repeated, and the number of header rows.
+        """Return the texts of all rows, a merged cell's text in all its places, and the number of header rows.
 
-        The frames and notes in the cells are added to `aside`.
+        The cells' frames and notes are added to `aside`.
         """
         grid: list[list[str]] = []
         header_rows = 0
-        covering: dict[int, str] = {}  # the text of the merged cell above each covered column
+        covering: dict[int, str] = {}  # the text of the merged cell that covers each column
         for row, is_header in odt_rows(table):
             texts: list[str] = []
             for cell in row.iterchildren(_CELL, _COVERED):
@@ -357,7 +357,7 @@ class OdtWriter(OfficeBodyWriter):
         return grid, header_rows
 
     def _append_repeated(self, cell: _Element, text: str | None, texts: list[str], covering: dict[int, str]) -> None:
-        """Append a cell and its repetitions. A covered cell has the `text` None, and gets the text in `covering`."""
+        """Append a cell and its repetitions. A covered cell (`text` is None) gets its column's text in `covering`."""
         repeats = min(_repeat_count(cell, "number-columns-repeated"), MAX_COLUMNS - len(texts))
         width = _repeat_count(cell, "number-columns-spanned")
         is_merged = width > 1 or _repeat_count(cell, "number-rows-spanned") > 1
@@ -401,7 +401,7 @@ class OdtWriter(OfficeBodyWriter):
 
 
 class OdtReader(DocumentReader):
-    """Read .odt files, without headers, footers, annotations, deletions and tables of contents.
+    """Reads .odt and .ott files, without headers, footers, annotations, deletions and tables of contents.
 
     The document has no pages, since only some files of this format store page breaks.
     """

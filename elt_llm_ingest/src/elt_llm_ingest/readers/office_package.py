@@ -1,4 +1,4 @@
-"""Shared parts of the Office readers: package parts, relations, paragraphs, and refusal of legacy or damaged files."""
+"""What the Office readers share: package parts, relations, paragraphs, and refusal of legacy or damaged files."""
 
 import posixpath
 import re
@@ -32,7 +32,7 @@ _STREAMS = (
 
 
 def refuse_legacy_office(path: Path) -> None:
-    """Raise UnreadableDocument for an OLE file or Rich Text. The error names the format in which to save the file."""
+    """Raise UnreadableDocument for old binary Office files and Rich Text. The error names a format to save it in."""
     data = read_bytes(path)
     if data.startswith(b"{\\rtf"):
         raise UnreadableDocument("is a file in the Rich Text Format: save it as .docx")
@@ -51,11 +51,11 @@ _DAMAGE_ERRORS = 200
 
 @contextmanager
 def refuse_damage() -> Iterator[None]:
-    """Raise UnreadableDocument for errors that a damaged file causes. Other errors pass unchanged."""
+    """Convert errors that a damaged file causes to UnreadableDocument. Other errors pass unchanged."""
     from lxml import etree
 
-    # Unknown names, invalid numbers, truncated streams, endless trees. Broader classes would hide errors of this
-    # program, such as TypeError and AttributeError.
+    # Unknown names, invalid numbers, truncated streams, endless trees. Broader classes would also hide errors in
+    # this program, such as TypeError and AttributeError.
     families = (
         *(KeyError, IndexError, ValueError, OverflowError, EOFError),
         *(struct.error, zlib.error, BadZipFile, etree.LxmlError),
@@ -83,12 +83,12 @@ _TRANSITIONAL = rb"\1" + _BASE.encode() + rb"/\2/2006/"
 
 
 def parse_number(text: str | None) -> int | None:
-    """Parse a whole number; None for any other text, or one of more than six digits."""
+    """Parse a whole number of up to six digits. Return None for any other text."""
     return int(text) if text and text.isdecimal() and len(text) < 7 else None
 
 
 class StyledText(NamedTuple):
-    """A part of a paragraph in one format. `bold` is None if the file does not specify the weight."""
+    """A part of a paragraph in one format. `bold` is None if the file does not specify the font weight."""
 
     text: str
     bold: bool | None = None
@@ -97,7 +97,7 @@ class StyledText(NamedTuple):
 
 @dataclass
 class OfficeParagraph:
-    """The text of a paragraph as pieces (None marks the start of a page), and its text boxes and notes."""
+    """A paragraph's text as pieces, where None marks the start of a page, and its text boxes and notes."""
 
     pieces: list[StyledText | None] = field(default_factory=list)
     boxes: list[_Element] = field(default_factory=list)
@@ -106,12 +106,12 @@ class OfficeParagraph:
 
     @property
     def raw(self) -> str:
-        """Return the text of the paragraph with all its white space."""
+        """The text of the paragraph with all its white space."""
         return "".join(piece.text for piece in self.pieces if piece)
 
     @property
     def text(self) -> str:
-        """Return the text of the paragraph by lines, with single blanks between words."""
+        """The text of the paragraph, with single blanks between words and without empty lines."""
         return collapse_blanks(self.raw)
 
     @property
@@ -126,7 +126,7 @@ class OfficeParagraph:
 
     @property
     def is_bold(self) -> bool:
-        """Return whether all text of the paragraph is bold."""
+        """Whether all text of the paragraph is bold."""
         return bool(self.term.strip()) and self.term == self.raw
 
     def _text_while(self, is_marked: Callable[[StyledText], bool]) -> str:
@@ -135,7 +135,7 @@ class OfficeParagraph:
 
 
 class OfficeBodyWriter:
-    """Write the body of a document. `left_out` holds notes on content that is not read."""
+    """Writes the body of a document. `left_out` collects notes on content that is not read."""
 
     def __init__(self) -> None:
         self.builder = DocumentBuilder()
@@ -154,7 +154,7 @@ class OfficeBodyWriter:
         return replace(document, title=document.title or first)
 
     def _kind(self, paragraph: OfficeParagraph, label: str, *, is_item: bool, defines: bool = False) -> BlockKind:
-        """Return the block kind of a paragraph. `defines` is set if its style marks a definition."""
+        """Return the block kind of a paragraph. `defines` is true if its style marks a definition."""
         text = f"{label} {paragraph.text}".strip()[:120]
         kind = kind_of_line(text, is_item=is_item)
         return "definition" if kind == "prose" and (defines or is_bold_definition(paragraph.term, text)) else kind
@@ -172,7 +172,7 @@ class OfficeBodyWriter:
 _DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
 _TERMS = "{http://purl.org/dc/terms/}"
 _META = "{urn:oasis:names:tc:opendocument:xmlns:meta:1.0}"
-# The date of the last change takes precedence, since the creation date is often that of the template.
+# The date of the last change takes precedence, since the creation date is often that of the file's template.
 _DATES = (f"{_TERMS}modified", f"{_DUBLIN_CORE}date", f"{_TERMS}created", f"{_META}creation-date")
 _AUTHORS = (f"{_META}initial-creator", f"{_DUBLIN_CORE}creator")
 _YEAR = re.compile(r"(?:19|20)\d\d(?=-)")
@@ -181,7 +181,7 @@ _PROGRAM_TITLES = ("microsoft word", "powerpoint presentation", "untitled", "sli
 
 
 def read_properties(root: _Element | None) -> tuple[str, dict[str, MetadataValue]]:
-    """Return the title (or "") and the metadata from core.xml of OOXML or meta.xml of OpenDocument."""
+    """Return the title (or "") and the metadata from core.xml (OOXML) or meta.xml (OpenDocument)."""
     if root is None:
         return "", {}
     title = _first_value(root, (f"{_DUBLIN_CORE}title",))
@@ -197,14 +197,14 @@ def _first_value(root: _Element, tags: tuple[str, ...]) -> str:
 
 
 class PackageRelation(NamedTuple):
-    """A reference to the part `target`. `kind` is the last word of the relation type."""
+    """A reference to the package part `target`. `kind` is the last word of the relation's type, such as "chart"."""
 
     kind: str
     target: str
 
 
 class OfficePackage:
-    """The parts of an Office file. `main` is the name of the part that holds the document."""
+    """The parts of an Office file. `main` is the name of the part that contains the document."""
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
@@ -223,16 +223,16 @@ class OfficePackage:
         return parse_xml(_STRICT.sub(_TRANSITIONAL, check_prolog(self._archive.read_member(known))))
 
     def related(self, part: str, kind: str) -> list[str]:
-        """Return the names of the existing parts of one kind that a part refers to."""
+        """Return the names of the existing parts to which a part refers by relations of this kind."""
         return [relation.target for relation in self.relations(part).values() if relation.kind == kind]
 
     def related_part(self, part: str, kind: str) -> _Element | None:
-        """Return the root element of the first related part of that kind, or None."""
+        """Return the root element of the first part that is related by this kind of relation, or None."""
         names = self.related(part, kind)
         return self.part(names[0]) if names else None
 
     def relations(self, part: str) -> dict[str, PackageRelation]:
-        """Return the relations of a part (or of the package, "") by id. External and missing targets are excluded."""
+        """Return the relations of a part (or of the package, "") by id. External and missing targets are omitted."""
         if part not in self._relations:
             self._relations[part] = dict(self._read_relations(part))
         return self._relations[part]
@@ -253,7 +253,7 @@ def open_package(path: Path, root: str) -> Iterator[tuple[OfficePackage, _Elemen
     """Open an Office file whose document has the root element `root`; yield the package and that element.
 
     Raises:
-        UnreadableDocument: the file is not such a document, or an error inside the `with` block shows damage.
+        UnreadableDocument: the file is not such a document, or the `with` block finds it damaged.
     """
     refuse_legacy_office(path)
     with refuse_damage(), open_archive(path) as archive:

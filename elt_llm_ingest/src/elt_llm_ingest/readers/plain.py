@@ -1,4 +1,4 @@
-"""Read plain text: paragraphs, underlined and numbered headings, and pages that form feeds separate."""
+"""Read plain text: paragraphs, underlined and numbered headings, and pages separated by form feeds."""
 
 from pathlib import Path
 from typing import ClassVar
@@ -10,16 +10,16 @@ from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.parsing.parsed_document import Block, ParsedDocument
 from elt_llm_ingest.readers.headings import kind_of_line, numbered_level, underline_character
 
-# A text with this many underlined headings underlines all headings, so that its numbered short lines are list items.
+# If a text has this many underlined headings, all its headings are underlined: its numbered short lines are list items.
 _MIN_UNDERLINED = 3
-# A text with this many numbered headings numbers all headings, so that an underlined line with a deeper indentation
-# is the header row of a table, or a caption within the text.
+# If a text has this many numbered headings, all its headings are numbered: an underlined line with a deeper indentation
+# is a table's header row, or a caption.
 _MIN_NUMBERED = 3
-_ENOUGH = 20  # characters; an underline of this length may be shorter than its heading
+_ENOUGH = 20  # characters; an underline may be shorter than its heading if it has this length
 
 
 class PlainTextReader(DocumentReader):
-    """Read .txt and .rst files. The text is that of the file, with line ends in place of form feeds."""
+    """Reads .txt, .text and .rst files. The text is unchanged, except that form feeds become line ends."""
 
     name: ClassVar[str] = "plain"
     version: ClassVar[int] = 3
@@ -68,12 +68,12 @@ class _Outline:
         return count
 
     def _numbered_indent(self, paragraphs: list[list[tuple[int, int]]]) -> int | None:
-        """Return the smallest indentation of the numbered headings, or None if the text has few of them."""
+        """Return the smallest indentation of the numbered headings, or None if the text has fewer than three."""
         numbered = [lines[0] for lines in paragraphs if len(lines) == 1 and numbered_level(self._line(lines[0]))]
         return min(map(self._indent, numbered)) if len(numbered) >= _MIN_NUMBERED else None
 
     def _follows_scheme(self, line: tuple[int, int]) -> bool:
-        """Return whether a line may be a heading: its indentation must not exceed that of the numbered headings."""
+        """Return whether a line may be an underlined heading, given how the text marks its headings."""
         deeper = self.numbered_indent is not None and self._indent(line) > self.numbered_indent
         return self.is_underlined or not deeper or not self.sections
 

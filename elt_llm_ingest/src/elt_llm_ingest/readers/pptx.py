@@ -40,7 +40,7 @@ _RUNNING_PLACEHOLDERS = frozenset(("dt", "ftr", "sldNum", "hdr", "sldImg"))
 _GROUP = f"{SLIDE}grpSp"
 _SHAPES = frozenset((f"{SLIDE}sp", f"{SLIDE}graphicFrame", _GROUP, f"{SLIDE}cxnSp", f"{SLIDE}pic"))
 _PLACES = (f"{SLIDE}spPr/{DRAWING}xfrm", f"{SLIDE}grpSpPr/{DRAWING}xfrm", f"{SLIDE}xfrm")
-# Shapes whose tops differ by less than this are side by side. In English Metric Units, 914,400 per inch.
+# Shapes whose tops differ by at most this count as side by side. In English Metric Units, 914,400 per inch.
 _SAME_ROW = 180_000
 
 
@@ -72,7 +72,7 @@ def paragraph_text(paragraph: _Element) -> str:
 
 
 def slide_lines(body: _Element, styles: Sequence[_Element]) -> Iterator[tuple[str, BlockKind]]:
-    """Yield the paragraphs of a text body with their block kinds. `styles` are its list styles, nearest first."""
+    """Yield each paragraph of a text body with its block kind. `styles` are the body's list styles, nearest first."""
     counts: dict[int, int] = {}
     for paragraph in body.findall(f"{DRAWING}p"):
         text = paragraph_text(paragraph)
@@ -88,7 +88,7 @@ def slide_lines(body: _Element, styles: Sequence[_Element]) -> Iterator[tuple[st
 
 
 def _bullet_style(properties: _Element | None, level: int, styles: Sequence[_Element]) -> _Element | None:
-    """Return the bullet element of a paragraph, or of the nearest style with a bullet for its level."""
+    """Return the bullet element of a paragraph, or of the nearest style that has one for the paragraph's level."""
     inherited = (style.find(f"{DRAWING}lvl{level + 1}pPr") for style in styles)
     for source in (properties, *inherited):
         for element in () if source is None else source:
@@ -129,7 +129,7 @@ def table_grid(table: _Element) -> list[list[str]]:
 
 
 def chart_grid(chart: _Element) -> list[list[str]]:
-    """Return the cached values of a chart: a row of series names, then a row for each category."""
+    """Return the values stored with a chart: a row of series names, then a row for each category."""
     series = list(chart.iter(f"{CHART}ser"))[: MAX_COLUMNS - 1]
     columns = [_series_points(one, "val") or _series_points(one, "yVal") for one in series]
     categories: dict[int, str] = {}
@@ -142,7 +142,7 @@ def chart_grid(chart: _Element) -> list[list[str]]:
 
 
 def _series_points(series: _Element, role: str) -> dict[int, str]:
-    """Return the cached points of a series by index. Category levels are joined, outermost first."""
+    """Return the stored points of a series by index. The levels of a category are joined, outermost first."""
     points: dict[int, str] = {}
     for source in series.findall(f"{CHART}{role}"):
         for point in source.iter(f"{CHART}pt"):
@@ -154,12 +154,12 @@ def _series_points(series: _Element, role: str) -> dict[int, str]:
 
 @dataclass(frozen=True)
 class PlaceholderModels:
-    """The layout and the master of a slide, nearest first, which define the placeholders that the slide fills."""
+    """The layout and master of a slide, nearest first. They define the placeholders that the slide's shapes fill."""
 
     roots: Sequence[_Element] = ()
 
     def of(self, shape: _Element) -> list[_Element]:
-        """Return the placeholders of the layout and master that a shape inherits from."""
+        """Return the placeholders in the layout and master from which a shape inherits."""
         own = placeholder_element(shape)
         if own is None:
             return []
@@ -184,7 +184,7 @@ def placeholder_element(shape: _Element) -> _Element | None:
 
 
 def placeholder_kind(shape: _Element) -> str:
-    """Return the kind of the placeholder that a shape fills, such as "title" or "body"; "" if there is none."""
+    """Return the kind of placeholder that a shape fills, such as "title" or "body", or "" if it fills none."""
     element = placeholder_element(shape)
     return "" if element is None else element.get("type", "obj")
 
@@ -236,7 +236,7 @@ def _fills_placeholder(own: _Element, other: _Element) -> bool:
 
 
 class SlideWriter:
-    """Append slides to a document. `title` is the first title of a slide."""
+    """Appends slides to a document. `title` is the first slide title that was found."""
 
     def __init__(self, package: OfficePackage) -> None:
         self.builder = DocumentBuilder()
@@ -300,7 +300,7 @@ class SlideWriter:
 
 
 class PptxReader(DocumentReader):
-    """Read .pptx, .pptm, .ppsx and .potx, without footers and comments. Hidden slides are read and noted."""
+    """Reads .pptx, .pptm, .ppsx and .potx, without footers and comments. Hidden slides are read and noted."""
 
     name: ClassVar[str] = "pptx"
     version: ClassVar[int] = 2

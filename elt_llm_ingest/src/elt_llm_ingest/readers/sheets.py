@@ -18,8 +18,8 @@ from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.parsing.workbook import CellValue, Position, Sheet, open_workbook
 from elt_llm_ingest.readers.tables import count_title_rows, is_value, write_sheet_table
 
-_PLAIN = (1e-9, 1e15)  # numbers between these limits are written without exponent
-# The cells of a sheet with more areas are scattered, and the sheet is read row by row as one table.
+_PLAIN = (1e-9, 1e15)  # numbers between these limits are written without an exponent
+# A sheet with more areas has scattered cells, and is read row by row as one table.
 _MAX_AREAS = 400
 _MAX_HEADER_ROWS = 4
 MergedRange = tuple[Position, Position]
@@ -45,7 +45,7 @@ def cell_display(cell: CellValue) -> str:
             sign = "-" if round(cell.total_seconds()) < 0 else ""
             text = f"{sign}{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
         case _:
-            # A spreadsheet stores 15 digits. Further digits are rounding errors.
+            # A spreadsheet keeps 15 digits. Further digits are rounding errors.
             text = format(cell, ".15g") if cell else "0"
             text = format(Decimal(text), "f") if _PLAIN[0] <= abs(cell) < _PLAIN[1] else text
     return text
@@ -57,7 +57,7 @@ def _format_time(moment: time) -> str:
 
 @dataclass
 class TableArea:
-    """A rectangle of cells from (`top`, `left`) to (`bottom`, `right`), both inclusive and counted from 0."""
+    """A rectangle of cells, from (`top`, `left`) up to and including (`bottom`, `right`), counted from 0."""
 
     top: int
     left: int
@@ -71,7 +71,7 @@ class TableArea:
 
 
 def table_areas(rows: Sequence[Sequence[str]]) -> list[TableArea]:
-    """Return the areas of filled cells that touch at an edge, from top to bottom and from left to right."""
+    """Return the tables of a sheet (areas of touching or close filled cells), from top to bottom and left to right."""
     areas = _touching_areas(rows)
     if len(areas) > _MAX_AREAS:
         return [TableArea(0, 0, len(rows) - 1, max(map(len, rows)) - 1)]
@@ -81,7 +81,7 @@ def table_areas(rows: Sequence[Sequence[str]]) -> list[TableArea]:
 
 
 def _touching_areas(rows: Sequence[Sequence[str]]) -> list[TableArea]:
-    """Find areas of touching cells: filled cells side by side belong to the areas of the filled cells above them."""
+    """Find areas of touching cells: a run of filled cells in a row joins the areas of the filled cells above it."""
     areas: dict[int, TableArea] = {}
     above: list[tuple[int, int, int]] = []
     renamed: dict[int, int] = {}
@@ -131,19 +131,19 @@ def _belong_together(upper: TableArea, lower: TableArea, rows: Sequence[Sequence
     # The areas have the same rows and one empty column between them, like a table with a spacer column.
     gap = max(upper.left, lower.left) - min(upper.right, lower.right)
     beside = upper.top == lower.top and upper.bottom == lower.bottom and gap <= 2
-    # If the areas have the same columns, one empty row between and no second header, the lower continues the upper.
+    # If both have the same columns, one empty row is between them and no second header, the lower continues the upper.
     below = upper.left == lower.left and upper.right == lower.right and lower.top - upper.bottom == 2
     return overlap or beside or (below and any(map(is_value, rows[lower.top][lower.left : lower.right + 1])))
 
 
 class LeanixInventoryReader(DocumentReader):
-    """Read the first sheet of a workbook as an inventory. Further sheets, such as ReadMe, are ignored."""
+    """Reads the first sheet of a workbook as an inventory. Further sheets, such as ReadMe, are ignored."""
 
     name = "leanix_inventory"
     version = 1
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; raise UnreadableDocument if it is not a workbook or holds no inventory."""
+        """Parse the file; raise UnreadableDocument if it is not a workbook or contains no inventory."""
         sheets = open_workbook(path).sheets
         if not is_inventory(sheets):
             raise UnreadableDocument(
@@ -153,12 +153,12 @@ class LeanixInventoryReader(DocumentReader):
 
 
 class SheetsReader(DocumentReader):
-    """Read .xlsx, .xlsm, .xls and .ods: a page for each sheet, even an empty one.
+    """Reads .xlsx, .xlsm, .xls and .ods: a page for each sheet, even an empty one.
 
-    Formula cells have their last values. Comments, the labels of charts and the formulas follow the tables.
+    Formula cells have their last values. The tables are followed by comments, the labels of charts, and the formulas.
 
-    Hidden sheets are read and noted. A workbook whose first sheet is an exported inventory becomes fact sheets.
-    `version` must also be raised when the text of these fact sheets changes.
+    Hidden sheets are read and noted. If the first sheet is an exported inventory, its fact sheets are read instead.
+    Increase `version` also when the text of these fact sheets changes.
     """
 
     name: ClassVar[str] = "sheets"
@@ -191,7 +191,7 @@ def _write_sheet(builder: DocumentBuilder, sheet: Sheet) -> None:
 
 
 def _count_header_rows(area: TableArea, first: int, merged: Sequence[MergedRange]) -> int:
-    """Count the header rows by the height of merged cells, and by a row of names below a wide merged cell."""
+    """Count the header rows: the height of the highest merged cell at the top, at least two if one spans columns."""
     count = 1
     for (top, left), (bottom, right) in merged:
         if top == first and area.left <= left <= area.right:

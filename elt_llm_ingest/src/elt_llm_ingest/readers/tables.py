@@ -7,7 +7,7 @@ from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from elt_llm_ingest.readers.headings import kind_of_line
 
 CELL_SEPARATOR = " | "
-# In a table with more columns, the column of a value is hard to see. Each row then names the column of each value.
+# In a table with more columns, it is hard to see a value's column. Each row then names the column of each value.
 _WIDEST_PLAIN = 8
 _MAX_LABEL_LENGTH = 120
 _MAX_TITLE_LENGTH = 100
@@ -23,10 +23,10 @@ _SPACE = re.compile(r"\s+")
 
 
 def write_sheet_table(builder: DocumentBuilder, rows: Sequence[Sequence[str]], header_rows: int = 1) -> None:
-    """Append a table of a sheet. `header_rows` is the height of a header, if there is one."""
+    """Append a table of a sheet. `header_rows` is the header's height, if the table has a header."""
     rows = [row for row in ([_SPACE.sub(" ", cell).strip() for cell in cells] for cells in rows) if any(row)]
     if max((_count_filled(row) for row in rows), default=0) <= 1:
-        # If there is only one column, its cells are paragraphs, rules or list items.
+        # If each row has only one filled cell, the cells are paragraphs, rules or list items.
         for text in map("".join, rows):
             builder.add(text, kind_of_line(text))
         return
@@ -64,7 +64,7 @@ def count_title_rows(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _column_labels(rows: Sequence[Sequence[str]], header_rows: int) -> list[str]:
-    """Return the name of each column, joined over the header rows, or [] if these rows are not a header."""
+    """Return the name of each column, joined from its header rows, or [] if these rows are not a header."""
     header, below = rows[:header_rows], rows[header_rows:]
     if not below or not all(map(_is_header, header)):
         return []
@@ -74,7 +74,7 @@ def _column_labels(rows: Sequence[Sequence[str]], header_rows: int) -> list[str]
 
 
 def _is_header(row: Sequence[str]) -> bool:
-    """Whether a row can be a header: short words or years in at least two columns and in half of all columns."""
+    """Return whether a row can be a header: short words or years in at least two, and half of all, columns."""
     named = [cell for cell in row if cell]
     words = [cell for cell in named if not _YEAR.fullmatch(cell)]
     fit = all(len(cell) <= _MAX_LABEL_LENGTH and not is_value(cell) for cell in words)
@@ -91,7 +91,7 @@ def _count_filled(row: Sequence[str]) -> int:
 
 
 def _join_cells(cells: Sequence[str]) -> str:
-    """Join the cells of a row. Empty cells at the end are dropped; other empty cells keep their column."""
+    """Join the cells of a row. Empty cells at the end are dropped; others are kept, so that columns do not shift."""
     last = max((number for number, cell in enumerate(cells, 1) if cell), default=0)
     return CELL_SEPARATOR.join(cells[:last]).replace("  ", " ").strip()
 
@@ -103,8 +103,8 @@ def _labelled_cells(row: Sequence[str], labels: Sequence[str]) -> str:
 
 
 MAX_COLUMNS = 256  # further columns usually contain only repeated formatting
-# The maximum length of a merged cell's text that is repeated in the next column, where it may name the column, and in
-# the next row, which may be in another chunk.
+# A merged cell's text is repeated if it is not longer than this: in the next columns, whose name it may be, and in the
+# next rows, which may be in another chunk.
 _REPEATED_BESIDE = 40
 _REPEATED_BELOW = 200
 

@@ -22,12 +22,12 @@ def installed_version() -> str:
 
 
 def installed_languages() -> frozenset[str]:
-    """Return the installed languages, such as "eng". "osd" is the data that detects the orientation of a page."""
+    """Return the installed languages, such as "eng", and "osd" if the data that detects rotated pages is installed."""
     return frozenset(line.strip() for line in _ask("--list-langs").splitlines()[1:] if line.strip())
 
 
 def recognise(picture: bytes, languages: str, dots_per_inch: int) -> str:
-    """Return tesseract's table (TSV) of the words in a PGM picture. It may be rotated if the data "osd" is installed.
+    """Return tesseract's table (TSV) of the words in a picture. Rotated pictures need the language data "osd".
 
     Raises:
         TesseractFailed: tesseract is not installed, has no data for a language, fails or takes too long.

@@ -1,4 +1,4 @@
-"""Let a language model write one sentence of context per chunk. Runs can be resumed, and their cost is estimated."""
+"""Enrich chunks: a language model writes a sentence of context for each. Runs can be resumed; costs are estimated."""
 
 import re
 import unicodedata
@@ -46,7 +46,7 @@ _QUOTES = "\"'“”„‘’«»`*_ "  # noqa: RUF001
 
 
 def context_sentence(reply: str) -> str:
-    """Return the first meaningful sentence of a reply without quotation marks; empty if there is none.
+    """Return the first meaningful sentence of a reply, without quotation marks; empty if there is none.
 
     Reasoning before the answer, and lines that only announce the answer ("Here is the sentence:"), are skipped.
     """
@@ -70,7 +70,7 @@ _MIN_TOKENS = 8  # a shortened sentence with fewer tokens is dropped
 
 
 class ContextWriter:
-    """Write contexts with the language model `llm`. `counter` is the embedding model that will embed them."""
+    """Writes contexts with the language model `llm`. `counter` is the embedding model that will embed them."""
 
     def __init__(self, llm: "LLM", counter: TokenCounter) -> None:
         self._llm = llm
@@ -78,17 +78,17 @@ class ContextWriter:
 
     @property
     def identity(self) -> str:
-        """Return what the sentences depend on: the language model, the prompt version and the token maximum."""
+        """What the sentences depend on: the language model, the version of the prompt, and the token limit."""
         return f"{self._llm.class_name()}/{self._llm.metadata.model_name}-{PROMPT_VERSION}:{SENTENCE_TOKENS}"
 
     def key(self, document: NewDocument, node: NewNode) -> bytes:
-        """Return the cache key of a sentence. It is equal for the same chunk with the same surrounding text."""
+        """Return the key under which a sentence is cached: equal for equal chunks in equal surrounding text."""
         return sha256(self.identity, context_prompt(document, node))
 
     def write(self, document: NewDocument, node: NewNode) -> str:
         """Return the language model's sentence; empty if the reply is unusable. Raises a ModelError if the call fails.
 
-        If the server breaks a reply off, the reply is requested once more with another seed.
+        If the server cuts a reply off, it is requested once more with another seed.
         """
         prompt = context_prompt(document, node)
         written = complete_prompt(self._llm, prompt)
@@ -97,7 +97,7 @@ class ContextWriter:
         return context_sentence(written.text)
 
     def fitted(self, sentence: str, node: NewNode) -> str:
-        """Shorten a sentence so that it fits into the token limit beside its chunk; empty if there is no room."""
+        """Return a sentence, shortened until it and its chunk fit into the token limit; empty if there is no room."""
         used = len(self._counter.token_spans(node.embedded_text))
         room = min(SENTENCE_TOKENS, self._counter.token_limit - used - MARGIN)
         spans = self._counter.token_spans(sentence)
@@ -128,7 +128,7 @@ _CHARACTERS_PER_TOKEN = 4  # a rough average for language models
 
 @dataclass(frozen=True)
 class EnrichmentCost:
-    """The number of remaining calls and of chunks with a stored sentence, and estimates of tokens read and written."""
+    """The number of remaining calls and of chunks whose sentence is already stored, and estimates of tokens used."""
 
     calls: int
     known: int
@@ -149,7 +149,7 @@ _LANGUAGE_SAMPLE = 20_000
 
 
 def enriched_extraction(extraction: str, writer: ContextWriter) -> str:
-    """Return the `extraction` value of enriched versions. It is part of the key by which later runs find them."""
+    """Return the `extraction` value of enriched document versions: part of the key by which later runs find them."""
     ending = f"|{writer.identity}"
     return extraction if extraction.endswith(ending) else extraction + ending
 
@@ -176,10 +176,10 @@ def enrichment_cost(store: Store, versions: Sequence[int], writer: ContextWriter
 def enrich_versions(
     store: Store, versions: Sequence[int], writer: ContextWriter, progress: ProgressListener
 ) -> list[int]:
-    """Return the enriched versions that replace `versions`, in ascending order, with documents within files.
+    """Enrich document versions. Return the versions that replace them, and documents within files, in ascending order.
 
-    The cost is reported before the first call. Every sentence is stored as it arrives. Raises the errors of the
-    language model. The same call again requests only missing sentences. The caller holds the writer's lock.
+    The cost is reported before the first request. Every sentence is stored as it arrives, so that a repeated call
+    requests only missing ones. Raises the language model's errors. The caller holds the writer's lock.
     """
     cost = enrichment_cost(store, versions, writer)
     progress.note(str(cost))
@@ -199,7 +199,7 @@ class _Enricher:
         self.unusable = 0
 
     def enriched(self, file: int) -> list[int]:
-        """Return the versions that replace the versions of a file; the same versions if they are already enriched."""
+        """Return the enriched versions of a file and its parts: the stored ones if they are already enriched."""
         stored = read_file_version(self._store.database, file)
         if _is_enriched(stored, self._writer):
             return list(stored.numbers)

@@ -1,4 +1,4 @@
-"""Plan what an ingest would change, without taking the lock, reading documents or writing."""
+"""Plan what an ingest would change. Planning takes no lock, parses no documents and writes nothing."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -33,9 +33,9 @@ _CHANGING = frozenset({"new", "changed", "renamed", "removed"})
 
 @dataclass(frozen=True)
 class PlannedFile:
-    """The planned outcome of one file. `missing`: the file is deleted, but its document is kept without --allow-delete.
+    """The planned outcome of one file. `missing`: it is deleted, but its document is kept (unless --allow-delete).
 
-    `columns` are the headers by role, such as entity and definition, of a file that looks like a data dictionary.
+    If the file looks like a data dictionary, `columns` maps roles such as entity and definition to column headers.
     """
 
     path: str
@@ -48,8 +48,8 @@ class PlannedFile:
 class IngestPlan:
     """The planned changes of an ingest.
 
-    `rebuilt` is the reason for indexing everything again, and `refused` the reason for refusing the ingest. Each is
-    empty if there is no such reason.
+    `rebuilt` is the reason why everything would be indexed again, or empty. `refused` is the reason why the ingest
+    would be refused, or empty.
     """
 
     collection: str
@@ -65,7 +65,7 @@ class IngestPlan:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Return the number of files by status."""
+        """The number of files by status."""
         return dict(Counter(file.status for file in self.files))
 
     def to_json(self) -> dict[str, Any]:
@@ -82,9 +82,9 @@ def plan_ingest(
 ) -> IngestPlan:
     """Plan what `ingest` would do with this request.
 
-    Without a `store`, every file is new. Without an `embedding`, the plan does not show files that would be read again
-    because the embedding model or the chunking changed. A `parser` reads the headers of new tables, to propose the
-    columns of a data dictionary. Raises UsageError for a path that does not exist.
+    Without a `store`, every file is new. Without an `embedding`, files count as unchanged even if they would be read
+    again because the reader, chunking, metadata or embedding model changed. A `parser` reads the headers of new tables,
+    to propose the columns of a data dictionary. Raises UsageError for a path that does not exist.
     """
     known = KnownSources.of(store, request.collection) if store else KnownSources()
     planner = _Planner(request, settings, embedding, store)
@@ -173,7 +173,7 @@ class _Planner:
         return "changed", "the bytes are the same, but the reader, the chunking or the metadata changed"
 
     def add_deleted(self, inspected: list[_InspectedFile], sources: CollectionSources) -> list[PlannedFile]:
-        """Return the plans of the existing files, with renamed files marked, and of the deleted files."""
+        """Return the planned outcomes of the existing files, with renamed ones marked, and of the deleted files."""
         deleted = find_deleted(
             list(self._files.values()),
             [seen.document_id for file, seen in inspected if seen and file.status != "forgotten"],
@@ -192,7 +192,7 @@ class _Planner:
         return files + [PlannedFile(document.source, "missing", held) for document in deleted.held_back]
 
     def rebuild_reason(self) -> str:
-        """Return why everything would be indexed again; empty if it would not."""
+        """Return the reason why everything would be indexed again, or "" if it would not."""
         if self._record is None or self._store is None:
             return ""
         if self._request.rebuild:
@@ -201,7 +201,7 @@ class _Planner:
         return "" if folder.is_dir() else "the index folder was deleted from the disk"
 
     def refusal(self) -> str:
-        """Return why an ingest would be refused; empty if it would not be refused."""
+        """Return the reason why an ingest would be refused, or "" if it would not."""
         if self._record is None or self._store is None or self._request.rebuild:
             return ""
         if self._record.rolled_back and not self._request.resume:

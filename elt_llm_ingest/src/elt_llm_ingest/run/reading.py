@@ -1,4 +1,4 @@
-"""Choose the reader of each file, and the group of each document that a run ingests."""
+"""Choose the reader of each file, and the part of each file that a run ingests."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -22,7 +22,7 @@ UNTYPED_GROUP = "other"  # the group of documents without a type
 
 
 def document_groups(parsed: ParsedDocument, split_by: SplitBy) -> list[str]:
-    """Return the groups of a document in order, each once. Only an empty document has no groups."""
+    """Return the groups (section titles or types) into which a document can be split, in order, each once."""
     if split_by == "section":
         return [group for group, _, _ in _section_slices(parsed)]
     types = list(dict.fromkeys(part.group or UNTYPED_GROUP for part in parsed.parts))
@@ -31,11 +31,11 @@ def document_groups(parsed: ParsedDocument, split_by: SplitBy) -> list[str]:
 
 
 def take_group(parsed: ParsedDocument, split_by: SplitBy, group: str) -> ParsedDocument:
-    """Return the part of a document that belongs to a group (a section or a type). It may be an empty document.
+    """Return what belongs to a group (a section or a type) of a document. The result may be empty.
 
     A section keeps its page numbers: `page_at` returns the same page as in the whole document. Documents within the
-    file belong to its first section. Artefacts describe the whole file and belong to every group. Marked terms belong
-    to the section that contains them.
+    file belong to its first section. Artefacts describe the whole file and belong to every group, but marked terms
+    only belong to the section that contains them.
     """
     if split_by == "type":
         parts = tuple(part for part in parsed.parts if (part.group or UNTYPED_GROUP) == group)
@@ -48,7 +48,7 @@ def take_group(parsed: ParsedDocument, split_by: SplitBy, group: str) -> ParsedD
 
 
 def _section_slices(parsed: ParsedDocument) -> Iterator[tuple[str, int, int]]:
-    """Yield the group, start and end of each section of the highest level, and of the text before the first one."""
+    """Yield the group, start and end of each top-level section, and of the text before the first one."""
     taken, numbers = {LEADING_GROUP}, Counter[str]()
     tops = _top_sections(parsed.sections)
     starts = [section.start for section in tops]
@@ -57,7 +57,7 @@ def _section_slices(parsed: ParsedDocument) -> Iterator[tuple[str, int, int]]:
         if parsed.text[:end].strip() or (parsed.parts and not tops):
             yield LEADING_GROUP, 0, end
     elif starts:
-        starts[0] = 0  # the headings before the first section belong to that section
+        starts[0] = 0  # headings above the first section belong to that section
     for section, (start, end) in zip(tops, pairwise([*starts, len(parsed.text)]), strict=True):
         title = " ".join(section.title.split()) or UNTYPED_GROUP
         name = title
@@ -69,7 +69,7 @@ def _section_slices(parsed: ParsedDocument) -> Iterator[tuple[str, int, int]]:
 
 
 def _top_sections(sections: tuple[Section, ...]) -> list[Section]:
-    """Return the sections of the highest level that has several. A single section above them is only a title."""
+    """Return the sections of the highest level with several sections. A single section above is only a title."""
     counts = Counter(section.level for section in sections)
     several = [level for level, count in counts.items() if count > 1]
     level = min(several or counts, default=0)
@@ -84,7 +84,7 @@ def _has_text_before(parsed: ParsedDocument, end: int) -> bool:
 
 
 def _slice_document(parsed: ParsedDocument, start: int, end: int) -> ParsedDocument:
-    """Return text[start:end] with its pages, sections and blocks. Pages that started earlier get the offset 0."""
+    """Return the document of text[start:end]. Pages that start before `start` get the offset 0."""
     artefacts = {name: value for name, value in parsed.artefacts.items() if name != MARKED_TERMS_ARTEFACT}
     terms = MarkedTerms.from_json(parsed.artefacts.get(MARKED_TERMS_ARTEFACT), len(parsed.text)).cut(start, end)
     if terms:
@@ -92,7 +92,7 @@ def _slice_document(parsed: ParsedDocument, start: int, end: int) -> ParsedDocum
     return replace(
         parsed,
         text=parsed.text[start:end],
-        # A page that starts where the slice starts is part of it; a page that starts at `end` is not.
+        # A page that starts at `start` is part of the slice; a page that starts at `end` is not.
         pages=tuple(max(0, page - start) for page in parsed.pages[: bisect_left(parsed.pages, max(end, start + 1))]),
         sections=tuple(
             replace(section, start=section.start - start) for section in parsed.sections if start <= section.start < end
@@ -108,9 +108,9 @@ def _slice_document(parsed: ParsedDocument, start: int, end: int) -> ParsedDocum
 
 @dataclass(frozen=True)
 class FileReading:
-    """Read files with `parser`. `reader` is a name or "auto". `split_by` and `group` select a part of each file.
+    """How a run reads its files: with `parser`, and with the reader that is named `reader` ("auto": by suffix).
 
-    `path_fields` reads the owner fields that the path of a file names.
+    `split_by` and `group` select a part of each file. `path_fields` reads owner fields (such as a tenant) from paths.
     """
 
     parser: Parser
@@ -123,15 +123,15 @@ class FileReading:
 
     @property
     def scope(self) -> str:
-        """Return a name of the selected part of each file, for version identities; empty for whole files."""
+        """A label for the part of each file that is read (`split_by:group`), for version keys. Empty: whole files."""
         return f"{self.split_by}:{self.group}" if self.split_by else ""
 
     def request(self, located: LocatedFile) -> ParseRequest:
-        """Build the request for the parser to read a file."""
+        """Build the request that makes the parser read a file."""
         return ParseRequest(located.file.path, self.reader, self.options, within=located.root_path)
 
     def identity(self, located: LocatedFile) -> str:
-        """Return the name and version of a file's reader. Raises UnreadableDocument if no reader supports the file."""
+        """Return the identity of a file's reader. Raises UnreadableDocument if no reader supports the file."""
         suffix = located.file.path.suffix.lower()
         if suffix not in self._identities:
             reader = create_named_reader(self.reader, located.file.path, self.options)
@@ -141,7 +141,7 @@ class FileReading:
         return self._identities[suffix]
 
     def owner_fields(self, located: LocatedFile) -> Mapping[str, str]:
-        """Return the owner fields that the path of a file names."""
+        """Return the owner fields, such as a tenant, in the path of a file."""
         return self.path_fields.of(located) if self.path_fields else {}
 
     def take(self, parsed: ParsedDocument) -> ParsedDocument:

@@ -9,7 +9,7 @@ FileStatus = Literal["ok", "unchanged", "empty", "skipped", "failed", "removed",
 
 @dataclass(frozen=True)
 class FileOutcome:
-    """The outcome of one file: `missing` if it is deleted but kept, `stale` if its earlier version stays published."""
+    """The outcome of one file. `missing`: deleted, but its document is kept. `stale`: its old version is still used."""
 
     path: str
     status: FileStatus
@@ -22,8 +22,8 @@ class FileOutcome:
 class IngestReport:
     """The report of one run.
 
-    `generation` is the current generation, and `published` whether this run published it. `model` holds the counts and
-    gaps of an enterprise model, if the collection contains one.
+    `generation` is the number of the current generation (build of the indexes), and `published` is true if this run
+    published it. `model` contains the counts and gaps of an enterprise model, if the collection has one.
     """
 
     collection: str
@@ -41,12 +41,12 @@ class IngestReport:
 
     @property
     def exit_code(self) -> int:
-        """Return 1 if a file failed or a deletion was held back, else 0."""
+        """1 if a file failed or a deletion was held back, else 0."""
         return int(any(file.status in ("failed", "missing") for file in self.files))
 
     @property
     def counts(self) -> dict[str, int]:
-        """Return the number of files by status."""
+        """The number of files by status."""
         return dict(Counter(file.status for file in self.files))
 
     def to_json(self) -> dict[str, Any]:

@@ -21,9 +21,9 @@ from elt_llm_ingest.run.report import FileOutcome
 from elt_llm_ingest.run.versions import DocumentOrigin, VersionMaker, content_hash
 from elt_llm_ingest.sources.collection_sources import CollectionSources, LocatedFile
 
-# Nanoseconds. A file that was written so shortly before the scan may be written again with the same time stamp.
+# Nanoseconds. A file that was written this shortly before the scan may be written again with the same time stamp.
 _SETTLED_NS = 2_000_000_000
-_MAX_DELETED_SHARE = 0.2  # of the documents of a root
+_MAX_DELETED_SHARE = 0.2  # of the documents in a root (source folder)
 _MAX_DELETED = 10
 
 
@@ -35,7 +35,7 @@ def published_documents(store: Store, record: CollectionRecord) -> dict[str, Sto
 
 
 def published_passport(store: Store, record: CollectionRecord) -> Passport | None:
-    """Return the passport of the published generation; None if nothing is published."""
+    """Return the passport (record of how it was built) of the published generation; None if nothing is published."""
     if record.published is None:
         return None
     return Passport.from_json(store.generations.get(record.id, record.published).passport)
@@ -51,7 +51,7 @@ class ScannedFile:
     checked_ns: int
 
     def record(self, outcome: str, reason: str) -> FileRecord:
-        """Build the record that lets the next scan skip the file if it is unchanged."""
+        """Build the record by which the next scan can skip the file if it is unchanged."""
         return FileRecord(
             document_id=self.document_id,
             root=self.located.root,
@@ -66,7 +66,7 @@ class ScannedFile:
 
 
 def inspect_file(collection: str, located: LocatedFile, known: Mapping[str, FileRecord]) -> ScannedFile:
-    """Return the document id and the hash of a file. Its bytes are read only if its size or time changed.
+    """Return a file with its document id and hash. Its bytes are read only if size or time changed, or are recent.
 
     A changed remote file is fetched first. Raises UnreadableDocument if the file cannot be fetched or read.
     """
@@ -86,7 +86,7 @@ def inspect_file(collection: str, located: LocatedFile, known: Mapping[str, File
 
 @dataclass(frozen=True)
 class DeletedDocuments:
-    """Documents whose files are deleted: documents to remove, and documents that are kept for now (held back)."""
+    """Documents whose files were deleted: those to remove, and those that are kept for now (held back)."""
 
     removed: tuple[StoredDocument, ...] = ()
     held_back: tuple[StoredDocument, ...] = ()
@@ -103,8 +103,9 @@ def find_deleted(
     """Find the published documents whose files were deleted.
 
     A document is deleted if its id is in `missing`, or if its root was completely scanned and its id is not `present`.
-    Without `allow_delete`, deletions are held back if they affect a whole root, or more than 10 documents and 20 % of a
-    root, because an unmounted disk looks the same. Missing files that were named individually are held back too.
+    Without `allow_delete`, deletions are held back if they affect a whole root (source folder), or more than 10
+    documents and 20 % of a root, because an unmounted disk looks the same. Missing files that the user named
+    individually are held back too.
     """
     here = frozenset(present)
     by_root: dict[str, list[StoredDocument]] = defaultdict(list)
@@ -124,7 +125,7 @@ def find_deleted(
 
 @dataclass
 class ScanResult:
-    """The result of a scan: version numbers by document id, the ids of all existing files, outcomes and records."""
+    """The result of a scan: document versions by document id, ids of all existing files, outcomes and file records."""
 
     versions: dict[str, int] = field(default_factory=dict)
     present: set[str] = field(default_factory=set)
@@ -134,7 +135,7 @@ class ScanResult:
 
 
 class Scan:
-    """Read new and changed files; with `remember`, also forgotten files. Unchanged files are found by size and time."""
+    """Reads the files whose size or time shows a change. With `remember`, files that were forgotten are read too."""
 
     def __init__(
         self,
@@ -149,7 +150,7 @@ class Scan:
     ) -> None:
         self._store, self._collection, self._maker = store, collection, maker
         self._published, self._reading, self._remember = published, reading, remember
-        # A later step may replace the versions that `maker` makes. The `extraction` of finished versions has `ending`.
+        # Enrichment may replace the versions from `maker`. The `extraction` of the replacements ends with `ending`.
         self._ending = ending
         self._known = store.files.of_collection(collection)
         self._forgotten = store.forgotten.all(collection)
@@ -174,7 +175,7 @@ class Scan:
         return self._result
 
     def _inspect(self, located: LocatedFile) -> ScannedFile | None:
-        """Return the file with its hash. If it is unreadable or forgotten, record an outcome and return None."""
+        """Return the file with its hash. If it is unreadable or was forgotten, record an outcome and return None."""
         identity = document_id(self._maker.collection, located.root, located.relative)
         try:
             seen = inspect_file(self._maker.collection, located, self._known)
@@ -192,7 +193,7 @@ class Scan:
         return seen
 
     def _is_stored(self, seen: ScannedFile) -> bool:
-        """Whether nothing has to be read: the version is stored, or no reader fits. If so, the outcome is recorded."""
+        """Return whether the file need not be read, as it is stored or has no reader. If so, record its outcome."""
         located = seen.located
         try:
             reader = self._reading.identity(located)
@@ -216,7 +217,7 @@ class Scan:
         return True
 
     def _is_fetched(self, seen: ScannedFile) -> bool:
-        """Whether the bytes of the file are on this disk now. The outcome of a failed fetch is recorded."""
+        """Fetch the file if it is remote, and return whether it is on this disk. If not, record its outcome."""
         try:
             seen.located.file.fetch()
         except UnreadableDocument as error:
@@ -266,7 +267,7 @@ def _read_outcome(name: str, outcome: str, notes: Iterable[str], nodes: int) -> 
 def file_outcomes(
     store: Store, sources: CollectionSources, scanned: ScanResult, known: Collection[str]
 ) -> Iterator[FileOutcome]:
-    """Yield the outcome of every file, with notes on renamed and duplicate files. `known` are the published ids."""
+    """Yield the outcome of every file, noting renamed and duplicate files. `known` are the published document ids."""
     removed = {document.document_hash: document.source for document in scanned.deleted.removed}
     renamed = {  # the former path of each new file that has the same bytes as a removed file
         file.path: removed[file.content_hash.hex()]
@@ -305,7 +306,7 @@ def _unread_outcomes(
 
 
 def nothing_to_ingest_error(sources: CollectionSources) -> IngestError:
-    """Build the error for a run that found no file to ingest. Its message names skipped files."""
+    """Build the error for a run that found no files to ingest. Its message names some of the skipped files."""
     if sources.failed:
         reasons = "; ".join(source.reason for source in sources.failed)
         return IngestError(f"There is nothing to ingest: {reasons}.", hint="Correct the source, and run it again.")

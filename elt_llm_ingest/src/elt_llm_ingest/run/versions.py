@@ -1,4 +1,4 @@
-"""Make document versions (chunks, metadata, identity) from parsed files, embed them, and choose their index."""
+"""Make document versions (text, metadata and chunks) from parsed files, embed them, and describe their index."""
 
 import hashlib
 import re
@@ -53,7 +53,7 @@ def node_id(document: str, chunker: str, text: str, occurrence: int) -> str:
 
 @dataclass(frozen=True)
 class DocumentOrigin:
-    """The origin of a text: the root and path, the hash and size of the file, and the reader.
+    """The origin of a text: root (source folder) and path, hash and size of the file, and the reader's identity.
 
     `modified_at` is the time of the last write, ISO 8601 in UTC. `part` names a document within the file.
     """
@@ -69,7 +69,7 @@ class DocumentOrigin:
 
 @dataclass(frozen=True)
 class VersionMetadata:
-    """Metadata added to documents and chunks. `scope` names the part of each file that is ingested."""
+    """The metadata to add to documents and chunks. `scope` names the part of each file that is ingested."""
 
     chunks: ChunkMetadata = field(default_factory=ChunkMetadata)
     static: Mapping[str, MetadataValue] = field(default_factory=dict)
@@ -77,13 +77,13 @@ class VersionMetadata:
 
     @property
     def identity(self) -> str:
-        """Return the part of a version's key that changes whenever a metadata rule or value changes."""
+        """The part of a version's key that changes whenever a rule or value of the metadata changes."""
         static = sha256(canonical_json(dict(self.static))).hex()[:12] if self.static else ""
         return "|".join((self.chunks.fingerprint, static, self.scope)).rstrip("|")
 
 
 class VersionMaker:
-    """Make document versions for one collection; `chunker_identity` names the chunker and the embedding model."""
+    """Makes document versions for one collection. `chunker_identity` names the chunker and the embedding model."""
 
     def __init__(
         self, collection: str, chunker: SpanChunker, chunker_identity: str, metadata: VersionMetadata | None = None
@@ -96,16 +96,16 @@ class VersionMaker:
         self._tokenisers: dict[str, KeywordTokeniser] = {}
 
     def extraction_of(self, owner: Mapping[str, str]) -> str:
-        """Return the `extraction` of the versions of a file whose path names these owner fields."""
+        """Return the `extraction`, a part of the version's key, for a file whose path contains these owner fields."""
         fields = sha256(canonical_json(dict(owner))).hex()[:12]
         return f"{self.extraction}|owner:{fields}" if owner else self.extraction
 
     def from_parsed(
         self, origin: DocumentOrigin, parsed: ParsedDocument, owner: Mapping[str, str] | None = None
     ) -> list[NewDocument]:
-        """Chunk a parsed file. Return the version of the file first, then the versions of documents within the file.
+        """Chunk a parsed file. Return the file's document version first, then those of the documents within it.
 
-        `owner` has the owner fields that the path of the file names.
+        `owner` contains the owner fields, such as a tenant, from the file's path.
         """
         with failpoint(Failpoint.CHUNK):
             parts = [
@@ -123,7 +123,7 @@ class VersionMaker:
         parsed = _replace_invalid_characters(parsed)
         identity = document_id(self.collection, origin.root, origin.path)
         language = detect_language(parsed.text[:_LANGUAGE_SAMPLE])
-        # The keyword index will most likely use the language of the documents.
+        # The keyword index will most likely use the same language.
         tokeniser = self._tokenisers.setdefault(language, KeywordTokeniser(language))
         nodes = tuple(self._nodes(identity, parsed, tokeniser))
         return NewDocument(
@@ -162,12 +162,12 @@ class VersionMaker:
 
 
 def _without_owner(metadata: Mapping[str, MetadataValue]) -> dict[str, MetadataValue]:
-    """Return the metadata without owner fields: a document must not name the tenant that it belongs to."""
+    """Return the metadata without owner fields: a document itself must not decide to which tenant it belongs."""
     return {name: value for name, value in metadata.items() if name not in OWNER_FIELDS}
 
 
 def _replace_invalid_characters(parsed: ParsedDocument) -> ParsedDocument:
-    """Replace each character that cannot be stored by one character, so that offsets stay valid."""
+    """Replace each character that cannot be stored by another single character, so that offsets stay valid."""
     if not _LONE_SURROGATE.search(parsed.text + parsed.title):
         return parsed
     return replace(
@@ -179,7 +179,7 @@ def _with_owner_texts(metadata: Mapping[str, MetadataValue]) -> dict[str, Metada
     return {name: str(value) if name in OWNER_FIELDS else value for name, value in metadata.items()}
 
 
-_SAMPLE_DOCUMENTS, _SAMPLE_CHARACTERS = 100, 2_000  # documents, and characters of each, for language detection
+_SAMPLE_DOCUMENTS, _SAMPLE_CHARACTERS = 100, 2_000  # the most documents, and characters of each, for language detection
 
 
 def version_maker(
@@ -189,7 +189,7 @@ def version_maker(
     metadata: Mapping[str, MetadataValue] | None = None,
     scope: str = "",
 ) -> VersionMaker:
-    """Create the maker of document versions. Its chunks depend on the chunker and the embedding model's tokenizer.
+    """Create a maker of document versions with the configured chunker, metadata rules and embedding model.
 
     `metadata` is added to every document. `scope` names the part of each file that is ingested.
     """
@@ -201,7 +201,7 @@ def version_maker(
 
 
 def index_recipe(settings: Settings, embedding: EmbeddingModel, language: str) -> GenerationRecipe:
-    """Return the recipe of a generation. `language` is the language of the keyword stemmer."""
+    """Return the recipe by which a generation is built. `language` is that of the keyword stemmer."""
     return GenerationRecipe(
         fingerprint=embedding.fingerprint,
         chunker=create_chunker(settings.chunking, embedding).fingerprint,
@@ -213,7 +213,7 @@ def index_recipe(settings: Settings, embedding: EmbeddingModel, language: str) -
 
 
 def collection_language(store: Store, versions: Sequence[int]) -> str:
-    """Detect the language from a sample of these document versions; English if it is unclear."""
+    """Detect the language in a sample of these document versions. The result is English if it is unclear."""
     ordered = sorted(versions)
     step = max(1, len(ordered) // _SAMPLE_DOCUMENTS)
     sample = "\n".join(store.documents.text(version)[:_SAMPLE_CHARACTERS] for version in ordered[::step])
@@ -222,7 +222,7 @@ def collection_language(store: Store, versions: Sequence[int]) -> str:
 
 @dataclass(frozen=True)
 class EmbeddingCounts:
-    """Number of texts embedded in this run, and of texts whose vectors were already stored."""
+    """The number of texts embedded in this run, and of texts whose vectors were already stored."""
 
     new: int
     reused: int
@@ -231,7 +231,7 @@ class EmbeddingCounts:
 def embed_missing(
     store: Store, versions: Sequence[int], embedding: EmbeddingModel, batch_size: int, progress: ProgressListener
 ) -> EmbeddingCounts:
-    """Embed every node of these versions that has no vector yet, in batches that are stored in order.
+    """Embed the nodes (chunks) of these versions that have no vector yet, in batches that are stored in order.
 
     `embedding.concurrency` batches are embedded at the same time. An interrupted run loses at most these batches.
     """
@@ -239,7 +239,7 @@ def embed_missing(
     embedded: set[int] = set()
     for published in store.generations.embedded_with(fingerprint):
         if not embedded.issuperset(indexed) and not set(indexed).isdisjoint(published):
-            embedded.update(store.documents.indexed(published))  # an identical document beside it has no vectors
+            embedded.update(store.documents.indexed(published))  # identical documents beside these have no vectors
     hashes = store.nodes.embedded_hashes([version for version in indexed if version not in embedded])
     missing = store.vectors.missing(fingerprint, hashes)
     texts = store.nodes.to_embed(sorted({hashes[digest] for digest in missing}))

@@ -1,4 +1,4 @@
-"""Watch files and run an ingest after each change; no lock is held and no store is open in between."""
+"""Watch files and run an ingest after each change. Between runs, no lock is held and no store is open."""
 
 import queue
 import threading
@@ -16,24 +16,24 @@ from elt_llm_ingest.readers import SUPPORTED_SUFFIXES, readable_suffixes
 Result = TypeVar("Result")
 Result_contra = TypeVar("Result_contra", contravariant=True)
 
-_SETTLE_MS = 300  # changes that follow each other within this time start one run
+_SETTLE_MS = 300  # changes that follow each other within this time start only one run
 _LOOK_SECONDS = 0.5
 _RETRY_SECONDS = 1.0
 _TICK_MS = 100
-_READY_SECONDS = 60.0  # starting to watch very many folders takes time
+_READY_SECONDS = 60.0  # it takes time to start watching very many folders
 _TEMPORARY_SUFFIXES = frozenset({".tmp", ".temp", ".part", ".partial", ".crdownload", ".swp", ".swx", ".bak", ".lock"})
 
 
 @dataclass(frozen=True)
 class WatchScope:
-    """The folders to watch with everything below them, single files to watch, and folders to ignore."""
+    """What to watch: folders with everything below them, and single files, except in ignored folders."""
 
     folders: tuple[Path, ...]
     files: tuple[Path, ...] = ()
     ignored: tuple[Path, ...] = ()
 
     def concerns(self, path: Path, *, deleted: bool) -> bool:
-        """Whether a change of `path` may affect an ingest. Changes of hidden and temporary files do not."""
+        """Return whether a change of `path` may affect an ingest. Changes of hidden and temporary files do not."""
         if path in self.files:
             return True
         root = next((folder for folder in self.folders if path.is_relative_to(folder)), None)
@@ -50,23 +50,23 @@ def _is_temporary(name: str) -> bool:
 
 
 class WatchListener(Protocol[Result_contra]):
-    """A receiver of the events of a watcher. All calls come from one thread."""
+    """Receives a watcher's events. All calls come from one thread."""
 
     def waiting(self, scope: WatchScope) -> None:
         """Report that the collections are up to date and that the watcher waits for changes."""
 
     def ended(self, result: Result_contra, seconds: float | None) -> None:
-        """Report the result of a run that ended `seconds` after a change was noticed; None for the first run."""
+        """Report the result of a run, which ended `seconds` after a change was noticed (None: the first run)."""
 
     def failed(self, error: Exception) -> None:
         """Report that a run failed. The next change starts another run."""
 
     def busy(self, error: LockHeld) -> None:
-        """Report that another process is writing. The run waits for that process."""
+        """Report that another process is writing, and that the run waits for it."""
 
 
 class FileWatcher(Generic[Result]):
-    """Start an ingest at once, and then after every change.
+    """Starts an ingest at once, and then after every change.
 
     `scope` is called again after each run, because a job may have changed. `run` takes the lock and opens the store.
     """
@@ -98,7 +98,7 @@ class FileWatcher(Generic[Result]):
             first = time.monotonic()
 
     def _after(self, before: WatchScope) -> WatchScope:
-        """Return the paths to watch from now on. If the job file cannot be read, these are the previous paths."""
+        """Return the paths to watch from now on. If they cannot be determined, these are the previous paths."""
         try:
             scope = self._scope()
         except (EltError, OSError):
@@ -126,7 +126,7 @@ class FileWatcher(Generic[Result]):
 
 
 def _next_change(changes: "queue.Queue[float | Exception]") -> float | None:
-    """Return the time of the first waiting change; None if there is no change for a while."""
+    """Return the time of the first waiting change, or None if there is no change within half a second."""
     try:
         seen = changes.get(timeout=_LOOK_SECONDS)
     except queue.Empty:
@@ -142,7 +142,7 @@ def _next_change(changes: "queue.Queue[float | Exception]") -> float | None:
 
 
 def _folder_states(scope: WatchScope) -> list[object]:
-    """Return a value that changes if a watched folder itself is replaced or removed, which is not reported."""
+    """Return a value that changes if a watched folder itself is replaced or removed: no event reports that."""
     states: list[object] = [scope]
     for folder in scope.folders:
         try:
@@ -156,7 +156,7 @@ def _folder_states(scope: WatchScope) -> list[object]:
 
 @contextmanager
 def _watch_changes(scope: WatchScope) -> "Iterator[queue.Queue[float | Exception]]":
-    """Yield a queue of the times of changes. Threads fill the queue even while an ingest runs."""
+    """Yield a queue of the times of changes, which threads fill even while an ingest runs."""
     changes: queue.Queue[float | Exception] = queue.Queue()
     stop = threading.Event()
     folders = [folder for folder in scope.folders if folder.is_dir()]

@@ -1,4 +1,4 @@
-"""Limits of a worker process on memory, time, files, network and privileges; checks of a file before it is parsed."""
+"""Limit the memory, time, files, network and privileges of a worker process; check files before they are parsed."""
 
 import ctypes
 import os
@@ -26,10 +26,10 @@ MEGABYTE = 1024 * 1024
 
 @dataclass(frozen=True)
 class ParseLimits:
-    """The limits of parsing a file: memory and size in megabytes, times in seconds, text in characters.
+    """The limits for parsing a file: memory and file size in megabytes, times in seconds, text in characters.
 
     `computing_share` is the share of `seconds` that may be processor time. A worker process is replaced after
-    `files_per_worker` files, or when it holds `worker_megabytes` of memory.
+    `files_per_worker` files, or when it has used `worker_megabytes` of memory.
     """
 
     memory_mb: int = 1536
@@ -42,7 +42,7 @@ class ParseLimits:
 
     @classmethod
     def of(cls, settings: "IngestSettings") -> "ParseLimits":
-        """Return the limits from the ingest settings."""
+        """Create the limits from the ingest settings."""
         return cls(
             memory_mb=settings.parse_memory_mb,
             seconds=settings.parse_seconds,
@@ -52,13 +52,13 @@ class ParseLimits:
 
     @property
     def computing_seconds(self) -> int:
-        """The allowed processor time for a file in whole seconds, at least one."""
+        """The processor time allowed for a file, in whole seconds; at least one."""
         return max(1, round(self.seconds * self.computing_share))
 
     @property
     def answer_bytes(self) -> int:
-        """The maximum size in bytes of a worker's result for a file."""
-        return 16 * MEGABYTE + 12 * self.characters  # the text as escaped JSON, and its structure
+        """The maximum size of a worker's result for one file, in bytes."""
+        return 16 * MEGABYTE + 12 * self.characters  # for the text as escaped JSON, and for its structure
 
 
 _LARGEST_FILE_WRITTEN = 256 * MEGABYTE
@@ -81,7 +81,7 @@ def limit_resources(memory_mb: int) -> None:
 
 
 def limit_computing(seconds: int) -> None:
-    """Limit the processor time that this process may still use. Beyond the limit, the system ends it with SIGXCPU."""
+    """Limit the further processor time of this process. If it exceeds the limit, the system ends it with SIGXCPU."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     used = int(usage.ru_utime + usage.ru_stime)
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
@@ -90,7 +90,7 @@ def limit_computing(seconds: int) -> None:
 
 
 def die_with_parent(parent: int) -> None:
-    """End this process when its parent ends. Outside Linux, it ends when its pipe is closed."""
+    """Make this process end when its parent ends. Outside Linux, it ends when its pipe is closed."""
     if sys.platform == "linux":
         library = ctypes.CDLL(None, use_errno=True)
         library.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -100,10 +100,9 @@ def die_with_parent(parent: int) -> None:
 
 
 def leave_network() -> bool:
-    """Enter an empty network namespace; return False where the system does not allow it.
+    """Enter an empty network namespace. Return False if the system does not allow it.
 
-    The root user enters the network namespace without a user namespace, in which it could not read files of other
-    users.
+    The root user enters it without a new user namespace, because it could not read other users' files in one.
     """
     if sys.platform != "linux":
         return False
@@ -112,9 +111,9 @@ def leave_network() -> bool:
 
 
 def give_up_privileges() -> None:
-    """Drop all capabilities of the root user, except the capability to read the files of other users.
+    """Drop all of the root user's capabilities except that to read other users' files.
 
-    With the dropped capabilities, a worker could return to its parent's network or read its parent's memory.
+    With the other capabilities, a worker could return to its parent's network or read its parent's memory.
     """
     if sys.platform != "linux":
         return
@@ -129,7 +128,7 @@ def give_up_privileges() -> None:
 
 
 def can_leave_network() -> bool:
-    """Whether workers can leave the network on this system. A child process tries, since leaving is irreversible."""
+    """Return whether workers can leave the network on this system. A child process tries, since it is final."""
     if sys.platform != "linux":
         return False
     code = "import sys; from elt_llm_ingest.sandbox.guards import leave_network; sys.exit(not leave_network())"
@@ -138,7 +137,7 @@ def can_leave_network() -> bool:
 
 
 def peak_memory_mb() -> float:
-    """The peak memory of this process in megabytes. On Linux, /proc gives it without the memory of the parent."""
+    """Return the peak memory of this process in megabytes. On Linux, /proc shows it without the parent's memory."""
     status = Path("/proc/self/status")
     if status.is_file() and (own := _PEAK_MEMORY.search(status.read_text(encoding="ascii"))):
         return int(own.group(1)) / 1024
@@ -147,7 +146,7 @@ def peak_memory_mb() -> float:
 
 
 def _lower_limit(kind: int, wanted: int) -> None:
-    """Lower a resource limit, unless it is already lower or the system does not support it."""
+    """Lower a resource limit to `wanted`, unless it is already lower or the system does not support the limit."""
     _, hard = resource.getrlimit(kind)
     value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     try:
@@ -156,7 +155,7 @@ def _lower_limit(kind: int, wanted: int) -> None:
         return
 
 
-_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # system call numbers, which are equal on every architecture
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # Landlock's system calls on every architecture
 _ASK_VERSION = 1
 _PATH_BENEATH = 1
 
@@ -179,10 +178,10 @@ class _PathBeneath(ctypes.Structure):
 
 
 def give_up_writing(but_below: Iterable[Path]) -> bool:
-    """Deny all writing outside the given paths to this process and its children; return whether Landlock does so.
+    """Forbid this process and its children to write outside the given paths. Return whether Landlock enforces it.
 
-    Newer systems also deny TCP connections and signals to other processes. Reading stays allowed. The result is False
-    where the system has no Landlock, or a version before 3, which cannot deny truncation.
+    On newer systems, TCP connections and signals to other processes are forbidden too. Reading stays allowed. The
+    result is False if the system has no Landlock, or a version before 3, which cannot forbid truncation.
     """
     if sys.platform != "linux":
         return False
@@ -210,7 +209,7 @@ def give_up_writing(but_below: Iterable[Path]) -> bool:
 
 
 def _allow_writing(library: ctypes.CDLL, ruleset: int, path: Path) -> None:
-    """Allow writing in a folder or to a file. Ignore a path that does not exist."""
+    """Allow writing to a file, or below a folder. Ignore a path that does not exist."""
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
@@ -224,12 +223,12 @@ def _allow_writing(library: ctypes.CDLL, ruleset: int, path: Path) -> None:
 
 
 def check_file(path: Path, within: Path | None, most_megabytes: int) -> None:
-    """Check that a path is a readable regular file within the size limit and, if `within` is set, inside this folder.
+    """Check that a path is a readable regular file within the size limit and, if `within` is given, in this folder.
 
     The check does not block on a pipe, and does not follow a link that has meanwhile replaced the file.
 
     Raises:
-        UnreadableDocument: the path is a pipe, a device, a folder or a link out of `within`, or the file is too large.
+        UnreadableDocument: the path is a pipe, device, folder or link out of `within`, or the file is too large.
     """
     real = path
     if within is not None:
@@ -254,7 +253,7 @@ def check_file(path: Path, within: Path | None, most_megabytes: int) -> None:
 
 @contextmanager
 def _name_open_errors(unlinked: Path | None = None) -> Iterator[None]:
-    """Raise UnreadableDocument for errors of opening a file. `unlinked` is a path that must not be a link."""
+    """Convert errors from opening a file to UnreadableDocument. `unlinked` is a path that must not be a link."""
     try:
         yield
     except (OSError, RuntimeError, ValueError) as error:
@@ -264,15 +263,15 @@ def _name_open_errors(unlinked: Path | None = None) -> Iterator[None]:
 
 
 _OPENED = Path("/proc/self/fd")
-_PIN_FOLDER = Path("/tmp")  # noqa: S108 - the one place that a worker may write to
+_PIN_FOLDER = Path("/tmp")  # noqa: S108 - the only folder to which a worker may write
 _PREFIX = "elt-llm-read-"
 
 
 @contextmanager
 def pin_file(path: Path, within: Path | None) -> Iterator[Path]:
-    """Open a file, and yield a path with the same file name that leads to the open file, even if it is replaced.
+    """Open a file, and yield a path with its name that leads to the open file even if another file replaces it.
 
-    Links are followed only if `within` is set. If the system has no paths for open files, the path itself is yielded.
+    Links are followed only if `within` is given. If the system has no paths for open files, `path` itself is yielded.
 
     Raises:
         UnreadableDocument: the file cannot be opened, or the open file is not inside `within`.
@@ -286,7 +285,7 @@ def pin_file(path: Path, within: Path | None) -> Iterator[Path]:
     try:
         opened = _OPENED / str(descriptor)
         if within is not None and not opened.readlink().is_relative_to(within.resolve()):
-            raise UnreadableDocument("led out of its folder when it was opened, since a link replaced it")
+            raise UnreadableDocument("was replaced by a link that leads out of its folder")
         with own_folder() as folder:
             name = folder / path.name
             name.symlink_to(opened)
@@ -297,13 +296,13 @@ def pin_file(path: Path, within: Path | None) -> Iterator[Path]:
 
 @contextmanager
 def own_folder() -> Iterator[Path]:
-    """Create a temporary folder. If this process is killed, `remove_pinned` removes the folder."""
+    """Create a temporary folder for the `with` block. If this process is killed, `remove_pinned` removes it later."""
     with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", dir=_PIN_FOLDER) as folder:
         yield Path(folder)
 
 
 def remove_pinned() -> None:
-    """Remove the folders that processes left behind when they ended. Only /proc shows which ones run."""
+    """Remove the folders that ended processes left behind. Without /proc, which shows the running ones, do nothing."""
     if not _OPENED.is_dir():
         return
     for folder in _PIN_FOLDER.glob(f"{_PREFIX}*-*"):

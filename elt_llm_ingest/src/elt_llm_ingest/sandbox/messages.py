@@ -1,4 +1,4 @@
-"""Messages between parent and worker: JSON frames. Every result of a worker is validated."""
+"""Messages between parent and worker: JSON with a length prefix. Every result of a worker is validated."""
 
 import json
 import math
@@ -16,18 +16,18 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def encode_frame(payload: bytes) -> bytes:
-    """Return the payload with a prefix that states its length."""
+    """Return the payload, preceded by its length."""
     return len(payload).to_bytes(LENGTH_PREFIX_BYTES, "big") + payload
 
 
 def encode_json(value: Any) -> bytes:
-    """Encode a JSON value as UTF-8. Each lone surrogate is replaced by one character, so that offsets stay valid."""
+    """Encode a JSON value as UTF-8. Each lone surrogate becomes one other character, so that offsets stay valid."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return _LONE_SURROGATE.sub("\ufffd", text).encode("utf-8")
 
 
 def encode_document(document: ParsedDocument) -> dict[str, Any]:
-    """Encode a parsed document as a JSON value. Each header is listed once, and table rows refer to its number."""
+    """Convert a parsed document to JSON values. Each table header is listed once, and blocks refer to its number."""
     headers: dict[str, int] = {}
     return {
         "text": document.text,
@@ -53,24 +53,24 @@ _KINDS = frozenset(get_args(BlockKind))
 _DEEPEST_HEADING = 1000
 _MAX_NOTES = 1000
 _MAX_REASON_LENGTH = 400
-# The title is repeated in every chunk below it, so that a title of a megabyte would become gigabytes.
+# A title is repeated in every chunk below it: a title of a megabyte would become gigabytes.
 _MAX_TITLE_LENGTH = 1000
 _MAX_NAME_LENGTH = 1000
 _MAX_METADATA_LENGTH = 20_000  # characters of one value, or number of its entries
 _MAX_METADATA = 1000
 _DEEPEST_ARTEFACT = 100
-# A parsed list takes 30 times the memory of its JSON. Readers within their memory limit return fewer values.
+# A parsed list takes 30 times the memory of its JSON. A reader within its memory limit returns fewer values.
 _MAX_VALUES = 10_000_000
-_SMALL_PAYLOAD = 8 << 20  # bytes; a smaller payload cannot hold too many values
+_SMALL_PAYLOAD = 8 << 20  # bytes; a smaller payload cannot contain too many values
 _LARGEST_INTEGER = 2**63 - 1
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-# The closing quote is optional. If it is missing, the pattern must not try each quote as the start of a string.
+# The closing quote is optional, so that without one the pattern does not try each quote as the start of a string.
 _STRING = re.compile(rb'(?s)"(?:[^"\\]++|\\.)*+"?')
-_ARTEFACT_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # this name becomes a folder name
+_ARTEFACT_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # the name becomes a folder name
 
 
 class MalformedAnswer(Exception):
-    """The result of a worker is not a valid document, so the worker is broken or compromised."""
+    """A worker's result is not a valid document, so the worker is broken or compromised."""
 
 
 def parse_json(payload: bytes) -> dict[str, Any]:
@@ -80,14 +80,14 @@ def parse_json(payload: bytes) -> dict[str, Any]:
         text = payload.decode("utf-8")
         value = json.loads(text, parse_constant=_refuse_constant, parse_float=_parse_finite)
         if _ESCAPED_SURROGATE.search(text) and _LONE_SURROGATE.search(json.dumps(value, ensure_ascii=False)):
-            raise MalformedAnswer("the JSON holds an unpaired surrogate")
+            raise MalformedAnswer("the JSON contains an unpaired surrogate")
     except (ValueError, RecursionError) as error:
         raise MalformedAnswer(str(error)) from error
     return _require_object(value)
 
 
 def decode_document(value: Any, most_characters: int) -> ParsedDocument:
-    """Decode a document; raise MalformedAnswer if a value or offset is invalid or the text is too long."""
+    """Decode a document; raise MalformedAnswer if a value or offset is invalid, or if the text is too long."""
     document = _decode_document(_require_object(value))
     if document.characters > most_characters:
         raise MalformedAnswer("the text is longer than the limit")
@@ -95,7 +95,7 @@ def decode_document(value: Any, most_characters: int) -> ParsedDocument:
 
 
 def printable_reason(value: Any) -> str:
-    """Return a reason in one line without control characters, since libraries may copy bytes of the file into it."""
+    """Return a reason in one printable line of at most 400 characters, as it may contain bytes of the file."""
     line = " ".join(str(value or "").split())
     return "".join(character if character.isprintable() else "\ufffd" for character in line[:_MAX_REASON_LENGTH])
 
@@ -198,7 +198,7 @@ def _decode_offsets(values: list[Any], text: str) -> tuple[int, ...]:
 def _require_text(value: Any) -> str:
     if not isinstance(value, str):
         raise MalformedAnswer("a value is not a string")
-    return value.replace("\0", "\ufffd")  # PostgreSQL stores no NUL, and both databases must store the same text
+    return value.replace("\0", "\ufffd")  # PostgreSQL cannot store NUL, and SQLite must store the same text
 
 
 def _require_list(value: Any, length: int | None = None) -> list[Any]:
@@ -214,7 +214,7 @@ def _require_object(value: Any) -> dict[str, Any]:
 
 
 def _refuse_many_values(payload: bytes) -> None:
-    """Refuse JSON with too many values before parsing. Text does not count: it takes no more memory than its bytes."""
+    """Refuse JSON with too many values before it is parsed. Strings are not counted: parsing does not inflate them."""
     if len(payload) > _SMALL_PAYLOAD:
         bare = _STRING.sub(b"", payload)
         if sum(map(bare.count, (b"[", b"{", b","))) > _MAX_VALUES:

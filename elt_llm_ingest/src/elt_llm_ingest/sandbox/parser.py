@@ -1,4 +1,4 @@
-"""The parser interface of the pipeline: requests, a parser in this process, and a cache for one run."""
+"""The interface of parsers for the pipeline: requests, a parser in this process, and a cache of results."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,9 +14,9 @@ from elt_llm_ingest.readers import ReaderOptions, create_named_reader
 
 @dataclass(frozen=True)
 class ParseRequest:
-    """A file to parse. `reader` is the name of a reader, or "auto" to choose the reader by the suffix of the file.
+    """A file to parse. `reader` is the name of a reader, or "auto" to choose it by the file's suffix.
 
-    If `within` is set, the file must be inside this folder, and links to files inside it are followed. Otherwise no
+    If `within` is set, the file must be in this folder, and links to files in the folder are followed. Otherwise no
     links are followed.
     """
 
@@ -27,14 +27,14 @@ class ParseRequest:
 
 
 class Parser(Protocol):
-    """The interface of objects that parse files."""
+    """Parses files."""
 
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
         """Yield the document or the error of each file, in the order of the requests."""
 
 
 class DirectParser:
-    """Parse in this process without limits. This is for tests, and for files that the user wrote."""
+    """Parses in this process without limits. Only for tests, and for files that the user wrote."""
 
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
         """Yield the document or the error of each file, in the order of the requests."""
@@ -54,7 +54,7 @@ _FileState = tuple[int, int, int, int, int]
 
 
 class CachingParser:
-    """Cache the results of another parser, up to 50 million characters in total."""
+    """Caches the results of another parser, up to 50 million characters in total."""
 
     def __init__(self, parser: Parser) -> None:
         self._parser = parser
@@ -75,7 +75,7 @@ class CachingParser:
             yield self._kept[key] if key in self._kept else passing[key]
 
     def _keep(self, key: tuple[ParseRequest, _FileState], outcome: ParsedDocument | UnreadableDocument) -> bool:
-        """Cache a result if there is room. Nothing is evicted, since repeated runs start again from the first file."""
+        """Cache a result if there is room. Nothing is evicted, since each pass over the files starts with the first."""
         size = 0 if isinstance(outcome, UnreadableDocument) else outcome.characters
         if self._characters + size > _MAX_CHARACTERS:
             return False

@@ -35,13 +35,13 @@ _WORKER = "elt_llm_ingest.sandbox.worker"
 _SECONDS_TO_START = 60.0
 _CHUNK = 1 << 20
 _MAX_GREETING = 1000
-# Signals that end a program that ran out of memory: abort, a trap, or access to memory that it did not get.
+# Signals that may end a program when memory runs out: abort, a trap, or access to memory that it did not get.
 _MEMORY_SIGNALS = (signal.SIGABRT, signal.SIGTRAP, signal.SIGILL, signal.SIGSEGV, signal.SIGBUS)
 _KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "TESSDATA_PREFIX", "SYSTEMROOT")
 
 
 class WorkerDied(UnreadableDocument):
-    """The worker process ended while it parsed a file. `retry` is set if a fresh process might parse the file."""
+    """The worker process ended while it parsed a file. `retry` is true if a fresh process might succeed."""
 
     def __init__(self, reason: str, *, hint: str = "", retry: bool = False) -> None:
         super().__init__(reason, hint=hint)
@@ -78,7 +78,7 @@ class WorkerProcess:
         return self._process.pid
 
     def await_greeting(self) -> None:
-        """Wait until the worker is ready; raise IngestError if it ends or needs more than a minute."""
+        """Wait until the worker is ready; raise IngestError if it ends or is not ready within a minute."""
         if self._ready:
             return
         deadline = time.monotonic() + _SECONDS_TO_START
@@ -105,7 +105,7 @@ class WorkerProcess:
             "worker_megabytes": self._limits.worker_megabytes,
         }
         deadline = time.monotonic() + self._limits.seconds
-        # JSON escapes the bytes of a path that are not valid UTF-8.
+        # JSON can also represent paths that are not valid UTF-8: their invalid bytes are escaped.
         self._write(encode_frame(json.dumps(message).encode("ascii")))
         self.usable = self._read(1, deadline) == b"\1"
         payload = self._read(self._length(deadline, self._limits.answer_bytes), deadline)
@@ -114,7 +114,7 @@ class WorkerProcess:
         return parse_json(payload)
 
     def kill(self) -> None:
-        """End the process and its children at once. A thread that waits for the process finds the pipe closed."""
+        """End the process and its children at once. A thread that waits for a result finds the pipe closed."""
         self.usable = False
         if self._process.returncode is not None:
             return
@@ -159,7 +159,7 @@ class WorkerProcess:
         return bytes(received)
 
     def _death(self) -> WorkerDied:
-        """Return the reason why the process ended, based on its exit code."""
+        """Return an error with the reason why the process ended, as its exit code shows."""
         code, peak_mb = self._end()
         limits = self._limits
         if code == -signal.SIGXCPU:
@@ -174,7 +174,7 @@ class WorkerProcess:
         return WorkerDied(f"the reader ended unexpectedly (exit code {code})", retry=True)
 
     def _end(self) -> tuple[int, float]:
-        """Wait for the exit of the process; return its exit code and its peak memory in megabytes."""
+        """Wait until the process has ended; return its exit code and its peak memory in megabytes."""
         for pipe in (self._requests, self._answers):
             pipe.close()
         if self._process.returncode is not None:
@@ -182,7 +182,7 @@ class WorkerProcess:
         _, status, usage = os.wait4(self._process.pid, 0)
         remove_pinned()
         self._process.returncode = os.waitstatus_to_exitcode(status)
-        # Linux includes the memory of the parent process. Only a higher value is certainly the child's.
+        # On Linux, the value includes the parent's memory at the start. Only a higher value is certainly the child's.
         inherited = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         peak = usage.ru_maxrss if usage.ru_maxrss > inherited else 0
         return self._process.returncode, peak / (1024 * 1024 if sys.platform == "darwin" else 1024)
@@ -193,16 +193,16 @@ _SLOW = "Raise ingest.parse_seconds; half of this time may be processor time."
 
 
 def out_of_memory_error(limits: ParseLimits) -> WorkerDied:
-    """Return the error of a file that needed too much memory."""
+    """Return the error for a file that needed too much memory."""
     return WorkerDied(
         f"needed more than {limits.memory_mb:,} MB of memory", hint="Raise ingest.parse_memory_mb.", retry=True
     )
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment variables of a worker: the paths of programs, and nothing that could be a secret.
+    """Return a worker's environment variables: the paths of programs and fixed values, but nothing secret.
 
-    A fixed hash seed makes the iteration order of sets equal in all workers, so that it cannot change a text.
+    With the fixed hash seed, sets are iterated in the same order in all workers, so that the order cannot change texts.
     """
     kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     return {
@@ -216,21 +216,21 @@ def _environment() -> dict[str, str]:
 
 
 _REQUESTS_AHEAD = 2
-_MAX_STARTS = 3  # of a worker that ends before it is ready, for example because the system ended it
+_MAX_STARTS = 3  # attempts to start a worker that ends before it is ready, for example because the system ended it
 
 
 class ParsePool(Closeable):
-    """Parse files in at most `workers` child processes, each under `limits`. The pool is thread-safe.
+    """Parses files in at most `workers` child processes, each under `limits`. The pool is thread-safe.
 
-    A file can only end its own worker, and the next file gets a fresh process. If a worker ends that has parsed earlier
-    files, its current file is tried once more in a fresh worker. So the result of a file does not depend on earlier
-    files.
+    A file can only end its own worker, and the next file gets a fresh one. If a worker that has already parsed other
+    files ends, its current file is tried once more in a fresh worker, so that the result of a file does not depend on
+    earlier files.
     """
 
     def __init__(self, limits: ParseLimits, workers: int) -> None:
         self._limits = limits
         self._workers = workers
-        # The threads outlive their workers, since on Linux a child may end with the thread that started it.
+        # The threads must outlive their workers, since on Linux a child may end with the thread that started it.
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="parse")
         self._lock = threading.Lock()
         self._idle: list[WorkerProcess] = []
@@ -246,7 +246,7 @@ class ParsePool(Closeable):
         return self._submit(request).result()
 
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
-        """Yield the document or the error of each file in order. At most two requests per worker are in progress."""
+        """Yield each file's document or error, in order. At most two requests per worker are queued or processed."""
         waiting: deque[Future[ParsedDocument]] = deque()
         try:
             for request in requests:
@@ -319,7 +319,7 @@ class ParsePool(Closeable):
             return worker
 
     def _start(self) -> WorkerProcess:
-        """Return a new worker that is ready. A worker that ends before that is replaced, at most twice."""
+        """Start a worker, and return it when it is ready. If it ends before, try again, at most twice."""
         starts = 1
         while True:
             worker = self._new()

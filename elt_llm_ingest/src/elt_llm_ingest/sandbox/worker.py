@@ -1,4 +1,4 @@
-"""The worker process: for each request of its parent process, it parses one file and returns the result.
+"""The worker process: for each request from its parent process, it parses one file and returns the result.
 
 It is started as `python -m elt_llm_ingest.sandbox.worker PARENT MEMORY_MB`. Requests come on standard input, and
 results go to the original standard output.
@@ -36,10 +36,9 @@ _PACKAGES = ("llama_index.core", "llama_index.core.readers")
 
 
 def skip_llama_index_start() -> None:
-    """Register two LlamaIndex packages without running their __init__, which imports all of LlamaIndex in 0.8 s.
+    """Register two LlamaIndex packages without running their __init__, which would import all of it in 0.8 s.
 
-    The modules of these packages are still imported from their files. Only a process that does nothing but parse may
-    call this function.
+    Modules in these packages can still be imported. Only a process that does nothing but parse may call this function.
     """
     spec = find_spec("llama_index")
     for name in _PACKAGES:
@@ -51,14 +50,14 @@ def skip_llama_index_start() -> None:
 
 
 OUT_OF_MEMORY = 71
-"""The exit code of a worker that had no memory left to send a result."""
+"""The exit code of a worker that has no memory left to send a result."""
 _MAX_REASON_LENGTH = 300
 _WRITABLE = (Path("/tmp"), Path("/dev/null"))  # noqa: S108 - programs that readers start write temporary files there
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}")
 
 
 def answer_request(request: dict[str, Any], readers: "dict[str, DocumentReader]") -> tuple[bytes, bool]:
-    """Return the result of a request, and whether this process can still be used. `readers` is a cache of readers."""
+    """Return the result for a request, and whether this process is still usable. `readers` is a cache of readers."""
     limit_computing(int(request["computing_seconds"]))
     try:
         return _parse_file(request, readers), True
@@ -114,7 +113,7 @@ def _clip_reason(reason: str) -> str:
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Process requests until there are no more, or until this process should be replaced."""
+    """Process requests until the parent closes the pipe, or until this process should be replaced."""
     usable = True
     readers: dict[str, DocumentReader] = {}
     while usable and len(prefix := requests.read(LENGTH_PREFIX_BYTES)) == LENGTH_PREFIX_BYTES:
@@ -128,7 +127,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def main(parent: int, memory_mb: int) -> None:
-    """Give up all rights that are not needed, prepare the process, and serve requests."""
+    """Give up all rights that are not needed, prepare this process, and serve requests."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")
     requests = os.fdopen(os.dup(0), "rb")
@@ -141,7 +140,7 @@ def main(parent: int, memory_mb: int) -> None:
     give_up_writing(_WRITABLE)
     give_up_privileges()
     skip_llama_index_start()
-    import elt_llm_ingest.parsing.document_reader  # noqa: F401 - import it while the parent prepares
+    import elt_llm_ingest.parsing.document_reader  # noqa: F401 - imported now, while the parent prepares
 
     answers.write(encode_frame(encode_json({"ready": True, "isolated": isolated})))
     answers.flush()

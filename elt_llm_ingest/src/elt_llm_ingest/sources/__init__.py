@@ -1,1 +1,1 @@
-"""The sources of documents: discovery of files, path patterns, and the paths that may be read."""
+"""Where documents come from: local and remote files, readers of other packages, path patterns and allowed paths."""

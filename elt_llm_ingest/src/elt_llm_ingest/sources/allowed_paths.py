@@ -24,7 +24,7 @@ class AllowedPaths:
 
     @staticmethod
     def of(loaded: LoadedSettings) -> "AllowedPaths":
-        """Return the folders of `ingest.roots`, or else the folder that contains the configuration."""
+        """Return the folders in the setting `ingest.roots`, or else the folder that contains the configuration."""
         project = loaded.project.resolve()
         roots = tuple((project / root.expanduser()).resolve() for root in loaded.settings.ingest.roots)
         return AllowedPaths(roots or (project,), project)
@@ -32,8 +32,7 @@ class AllowedPaths:
     def check(self, name: str) -> Path:
         """Return the resolved path of an existing file or folder below the roots.
 
-        Raises UsageError for an invalid name, for a path outside the roots (also through links), and for a missing
-        path.
+        Raises UsageError for an invalid name, a missing path, and a path outside the roots, also if links lead out.
         """
         if reason := _refusal_reason(name):
             raise UsageError(
@@ -63,7 +62,7 @@ class AllowedPaths:
 
 
 def _refusal_reason(name: str) -> str:
-    """Return why a name is refused before its path is resolved; empty if it is not refused."""
+    """Return why a name is refused even before its path is resolved, or "" if it is not."""
     try:
         encoded = name.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Find the files of a collection in given paths and known folders, and give each root a lasting name."""
+"""Find a collection's files in given paths and known folders, and give each root (source folder) a lasting name."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from elt_llm_ingest.sources.remote import is_url
 
 @dataclass(frozen=True)
 class LocatedFile:
-    """A file with its lasting name: the name of its root, and the path below the root."""
+    """A file with its lasting name in the collection: the name of its root, and the path below the root."""
 
     file: FoundFile
     root: str
@@ -24,10 +24,10 @@ class LocatedFile:
 
 
 class RootNames:
-    """Give every root a unique name: the name of its folder, with parent folders where needed.
+    """Gives every root a unique name: that of its folder, with parent folders if needed.
 
-    A file in a known root belongs to that root, even if a folder within or around the root is given, so that the file
-    is not ingested twice. If the folder of a known name no longer exists, a new folder of that name takes over the
+    A file in a known root belongs to that root even if a folder inside or around the root is given, so that the file is
+    not ingested twice. If a known root's folder no longer exists, a new root with the same folder name takes over its
     name, since the folder was probably moved.
     """
 
@@ -44,7 +44,7 @@ class RootNames:
         return LocatedFile(file, self.name_of(file.root), file.root, file.relative)
 
     def name_of(self, root: Path) -> str:
-        """Return the name of a root, and give a new root a name."""
+        """Return the name of a root. If it is new, give it a name."""
         for name, path in self._paths.items():
             if path == root:
                 return name
@@ -58,7 +58,7 @@ class RootNames:
 
 
 def _relative_to_root(file: FoundFile, root: Path) -> str | None:
-    """Return the path of a file within `root`, which may be, contain or lie in the file's own root; else None."""
+    """Return a file's path within `root`, or None if it is not inside. `root` need not be the file's own root."""
     if file.root.is_relative_to(root):
         prefix = _composed_path(file.root.relative_to(root))
         return f"{prefix}/{file.relative}" if prefix else file.relative
@@ -74,7 +74,7 @@ def _composed_path(path: Path) -> str:
 
 @dataclass(frozen=True)
 class FailedSource:
-    """A remote source that could not be listed. If an earlier run ingested it (`known`), its documents are kept."""
+    """A remote source that could not be read. If an earlier run ingested it (`known`), its documents are kept."""
 
     url: str
     reason: str
@@ -83,10 +83,10 @@ class FailedSource:
 
 @dataclass(frozen=True)
 class CollectionSources:
-    """The files of a collection. `roots` maps names to (folder, whether the folder was scanned completely).
+    """The files of a collection. `roots` maps each root's name to its folder and whether it was scanned completely.
 
-    `missing` are known folders that do not exist. `missing_files` are the ids of individually named files that do not
-    exist.
+    `missing` are known folders that no longer exist. `missing_files` are the document ids of individually named files
+    that no longer exist. `known` is true if the collection already had sources.
     """
 
     files: tuple[LocatedFile, ...]
@@ -99,13 +99,13 @@ class CollectionSources:
 
     @property
     def whole_roots(self) -> frozenset[str]:
-        """Return the names of the completely scanned roots, in which a missing file counts as deleted."""
+        """The names of the roots that were scanned completely. In these, a missing file counts as deleted."""
         return frozenset(name for name, (_, whole) in self.roots.items() if whole)
 
 
 @dataclass(frozen=True)
 class KnownSources:
-    """Sources of former ingests: `roots` maps names to (folder, whether given as a whole), `files` ids to records."""
+    """Sources of earlier ingests. `roots` maps names to (folder, whether given as a whole), `files` ids to records."""
 
     roots: Mapping[str, tuple[Path, bool]] = field(default_factory=dict)
     files: Mapping[str, FileRecord] = field(default_factory=dict)
@@ -119,7 +119,7 @@ class KnownSources:
         return KnownSources(store.collections.roots(record.id), store.files.of_collection(record.id))
 
     def local(self) -> "KnownSources":
-        """Return the sources on this disk."""
+        """Return the local sources."""
         return KnownSources({name: it for name, it in self.roots.items() if not is_url(name)}, self.files)
 
     def remote(self) -> "KnownSources":
@@ -142,15 +142,15 @@ class KnownSources:
 def find_sources(
     known: KnownSources, paths: Sequence[Path], selection: PathSelection, *, everything: bool
 ) -> CollectionSources:
-    """Discover the files of `paths` and, if there are none or `everything` is set, of all known sources.
+    """Discover the files in `paths` and, if there are no paths or `everything` is true, in all known sources.
 
-    If `selection.include` has an absolute pattern, the patterns define the whole content of the collection: only
-    matching paths are scanned, and known files elsewhere count as deleted. Raises UsageError for a given path that does
-    not exist. Known paths that do not exist are reported as missing.
+    If `selection.include` contains an absolute pattern, the patterns define the whole content of the collection: only
+    matching paths are scanned, and known files elsewhere count as deleted. Raises UsageError for a path in `paths` that
+    does not exist. Known paths that do not exist are reported as missing.
     """
     uses_known = (everything or not paths) and not selection.is_exhaustive
     folders, single = (known.folders(), known.single_files()) if uses_known else ([], {})
-    # If a file now has the path of a known folder, the folder is reported as missing, and not replaced by the file.
+    # If a file now has the path of a known folder, the folder counts as missing and is not replaced by the file.
     existing = [path for path in folders if path.is_dir()] + [path for path in single.values() if path.exists()]
     discovery = discover([*paths, *existing], selection)
     known_paths = {root: path for root, (path, _) in known.roots.items()}
@@ -198,7 +198,7 @@ def _dropped_files(
 
 
 def _is_scanned(path: Path, scanned: frozenset[Path]) -> bool:
-    """Whether a folder was scanned itself or as part of a parent. A scan of the parent excludes hidden folders."""
+    """Return whether a folder was scanned, by itself or as part of a parent folder (which skips hidden folders)."""
     return path in scanned or any(
         parent in scanned and not any(part.startswith(".") for part in path.relative_to(parent).parts)
         for parent in path.parents

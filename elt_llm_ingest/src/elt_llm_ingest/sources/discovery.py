@@ -23,10 +23,10 @@ class FoundFile:
     """A file to read. `relative` is its path within `root`, with `/` and in Unicode's composed form (NFC).
 
     `size` is in bytes. `written_ns` is the time of the last write in nanoseconds since 1970. `modified_ns` is the later
-    of `written_ns` and the time of the last change of the directory entry, because the write time can be set back.
+    of `written_ns` and the time when the file's metadata changed, because programs can set the write time back.
 
-    `fetch` writes a remote file to `path`, once. It raises UnreadableDocument if that fails. The `root` of a remote
-    file is the folder that contains `path`.
+    If the file is remote, the first call of `fetch` writes it to `path`, or raises UnreadableDocument if that fails.
+    `root` is then the temporary folder that contains `path`.
     """
 
     root: Path
@@ -40,7 +40,7 @@ class FoundFile:
 
 @dataclass(frozen=True)
 class SkippedPath:
-    """A file or folder that is not read, with the reason. The path of a remote file is its URL."""
+    """A file or folder that is not read, and the reason. The path of a remote file is its URL."""
 
     path: Path | str
     reason: str
@@ -58,9 +58,9 @@ class Discovery:
 def discover(paths: Iterable[Path], selection: PathSelection | None = None) -> Discovery:
     """Find every supported file in the given files and folders, in the same order on every machine.
 
-    Files that the `selection` excludes are reported as skipped. Files that it does not include are not reported. The
-    root of an individually named file is its folder, which does not count as scanned. Raises UsageError for a missing
-    path.
+    Files that the `selection` excludes are reported as skipped, but files that it does not include are not reported.
+    The root of an individually named file is its folder, which does not count as scanned. Raises UsageError for a
+    missing path.
     """
     resolved = sorted({_resolve(path) for path in paths}, key=lambda path: (len(path.parts), str(path)))
     search = _Search(selection or PathSelection())
@@ -112,7 +112,7 @@ class _Search:
                 self._skip(folder, f"folder cannot be read: {error.strerror or error}")
                 self.incomplete.add(root)
                 continue
-            # The last folder is popped first, so the folders are reversed to walk them in the order of their names.
+            # The last folder is popped first, so folders are reversed to be walked in the order of their names.
             folders += reversed(list(self._add_files(root, entries)))
         if root not in self.incomplete:
             self.scanned.append(root)
@@ -136,7 +136,7 @@ class _Search:
                 self._add(root, path)
 
     def add(self, root: Path, path: Path) -> None:
-        """Add one individually named file if the selection includes it, or report why the file is skipped."""
+        """Add an individually named file if the selection includes it, or record why it is skipped."""
         if not self.selection.includes(root, path):
             return
         if pattern := self.selection.excluded_by(root, path):
@@ -177,7 +177,7 @@ class _Search:
 
 
 def _link_refusal(root: Path, link: Path) -> str:
-    """Return why a symbolic link is not followed; empty for a link to a file within the root."""
+    """Return why a symbolic link is not followed, or "" for a link to a file within the root."""
     try:
         target = link.resolve(strict=True)
     except (OSError, RuntimeError):

@@ -1,4 +1,4 @@
-"""The owner fields of a file (tenant, knowledge base, type of document) that its folders name."""
+"""Read a file's owner fields (tenant, knowledge base, document type) from the names of its folders."""
 
 import re
 import unicodedata
@@ -18,16 +18,16 @@ _EXAMPLE = "Write folders such as {tenant_id}/{knowledge_base_id}/**; * matches 
 
 @dataclass(frozen=True)
 class FolderPattern:
-    """A pattern such as `{tenant_id}/{knowledge_base_id}/**` for the folders of a file below a path of its job.
+    """A pattern such as `{tenant_id}/{knowledge_base_id}/**` for the folders between a job's path and a file.
 
-    `folders` has the field that each folder names; None for a folder that names none.
+    `folders` lists the field whose value is each folder's name, or None for a folder that is no field (`*`).
     """
 
     folders: tuple[str | None, ...]
 
     @classmethod
     def parse(cls, text: str) -> "FolderPattern":
-        """Parse a pattern. Raises UsageError for unknown fields and for anything but folders, `*` and a last `**`."""
+        """Parse a pattern. Raises UsageError unless its parts are known fields, `*`, and possibly a last `**`."""
         parts = text.strip("/").split("/")
         if parts[-1] == "**":
             parts = parts[:-1]
@@ -39,11 +39,11 @@ class FolderPattern:
 
     @property
     def fields(self) -> frozenset[str]:
-        """The fields that the pattern names."""
+        """The names of the fields in the pattern."""
         return frozenset(name for name in self.folders if name)
 
     def values(self, folders: Sequence[str]) -> dict[str, str]:
-        """Return the fields of a file in these folders; none if there are fewer folders than the pattern has."""
+        """Return the field values for a file in these folders. Empty if the pattern has more folders."""
         if len(folders) < len(self.folders):
             return {}
         pairs = zip(self.folders, folders, strict=False)
@@ -59,7 +59,7 @@ def _field_name(part: str, text: str) -> str:
 
 @dataclass(frozen=True)
 class PathFields:
-    """Reads the owner fields of a file from its path: those of an upload, or those of a pattern of a job."""
+    """Reads a file's owner fields from its path: recorded fields if it was uploaded, else by the job's pattern."""
 
     data_dir: Path
     collection: str
@@ -67,7 +67,7 @@ class PathFields:
     pattern: str = ""
 
     def of(self, located: LocatedFile) -> Mapping[str, str]:
-        """Return the fields of a file. Folders count from the innermost path of the request that contains it."""
+        """Return a file's fields. The pattern starts below the innermost of the request's paths that contains it."""
         path = located.root_path / located.relative
         if uploaded := upload_fields(self.data_dir, self.collection, path):
             return uploaded

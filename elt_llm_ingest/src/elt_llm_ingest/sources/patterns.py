@@ -12,12 +12,12 @@ _ANY_FOLDERS = "**"
 
 
 def is_pattern(text: str) -> bool:
-    """Whether a path contains wildcards."""
+    """Return whether a path contains wildcards."""
     return not _WILD.isdisjoint(text)
 
 
 def fixed_folder(pattern: str) -> str:
-    """Return the folder before the first part with a wildcard; `.` if the first part has a wildcard."""
+    """Return the folder before the first part with a wildcard, or `.` if the very first part has one."""
     parts = pattern.split("/")
     fixed = next((number for number, part in enumerate(parts) if is_pattern(part)), len(parts))
     return "/".join(parts[:fixed]) or ("/" if pattern.startswith("/") else ".")
@@ -58,11 +58,11 @@ class PathPattern:
         return len(self.parts) in self._reached(parts)
 
     def may_match_below(self, parts: Sequence[str]) -> bool:
-        """Whether the pattern could match a path below the folder of these parts."""
+        """Return whether the pattern could match a path below the folder with these parts."""
         return any(number < len(self.parts) for number in self._reached(parts))
 
     def _reached(self, parts: Sequence[str]) -> set[int]:
-        """Match a path from left to right, and return the indexes of the pattern parts that may match the next part."""
+        """Match a path from left to right. Return the indexes of the pattern parts that the next part may match."""
         reached = self._skip_folders({0})
         for part in parts:
             reached = self._skip_folders(
@@ -75,7 +75,7 @@ class PathPattern:
         return reached
 
     def _skip_folders(self, numbers: set[int]) -> set[int]:
-        """Return the given indexes of pattern parts, and the index after each `**`, since `**` may match no folder."""
+        """Return the given indexes of pattern parts, and the index after each `**` there, as `**` may match nothing."""
         skipped = set(numbers)
         for number in sorted(numbers):
             while number < len(self.parts) and self.parts[number] == _ANY_FOLDERS:
@@ -88,8 +88,8 @@ class PathPattern:
 class PathSelection:
     """The files to ingest: all files, or files that match `include`, except files that match `exclude`.
 
-    A pattern without `/`, such as `*.tmp` or `drafts`, excludes files and folders of that name in every folder. An
-    excluded folder is excluded with everything in it.
+    A pattern without `/`, such as `*.tmp` or `drafts`, excludes files and folders of that name in every folder. If a
+    folder is excluded, so is everything in it.
     """
 
     include: tuple[PathPattern, ...] = ()
@@ -102,11 +102,11 @@ class PathSelection:
 
     @property
     def is_exhaustive(self) -> bool:
-        """Whether the patterns are absolute and name everything to ingest, instead of a part of given folders."""
+        """Whether there are absolute patterns, which name everything to ingest rather than a part of given folders."""
         return any(pattern.is_absolute for pattern in self.include)
 
     def excluded_by(self, root: Path, path: Path) -> str:
-        """Return the pattern that excludes a file or folder below `root`; empty if none does."""
+        """Return the pattern that excludes a file or folder below `root`, or "" if none does."""
         for pattern in self.exclude:
             if len(pattern.parts) == 1 and not pattern.is_absolute:
                 if fnmatchcase(path.name, pattern.parts[0]):
@@ -116,20 +116,20 @@ class PathSelection:
         return ""
 
     def includes(self, root: Path, path: Path) -> bool:
-        """Whether a file below `root` matches an include pattern."""
+        """Return whether a file below `root` matches an include pattern, or there are none."""
         if not self.include or path.parts[1:] in self._plain:
             return True
         return any(pattern.matches(_pattern_parts(pattern, root, path)) for pattern in self._wild)
 
     def may_include_below(self, root: Path, folder: Path) -> bool:
-        """Whether anything in a folder could match an include pattern."""
+        """Return whether anything in a folder could match an include pattern."""
         if not self.include or folder.parts[1:] in self._plain_folders:
             return True
         return any(pattern.may_match_below(_pattern_parts(pattern, root, folder)) for pattern in self._wild)
 
     @cached_property
     def _plain(self) -> frozenset[tuple[str, ...]]:
-        """Return the include patterns without wildcards as a set of paths, because there may be thousands."""
+        """The include patterns without wildcards, as a set of paths, because there may be thousands."""
         return frozenset(pattern.parts for pattern in self.include if pattern.is_absolute and not pattern.is_wild)
 
     @cached_property

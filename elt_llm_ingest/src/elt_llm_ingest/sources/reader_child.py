@@ -1,4 +1,4 @@
-"""Run a reader of LlamaIndex in a child process, and write its documents as files.
+"""The child process that runs a LlamaIndex reader and writes its documents as files.
 
 It is started as `python -m elt_llm_ingest.sources.reader_child`. The request comes as JSON on standard input.
 """
@@ -13,16 +13,16 @@ from typing import Any
 RESULT_FILE = "result.json"
 _MEGABYTE = 1 << 20
 _NAME_KEYS = ("url", "source", "file_path", "file_name")
-_RANDOM_ID_LENGTH = 36  # LlamaIndex gives a document without an id a random UUID
+_RANDOM_ID_LENGTH = 36  # that of a UUID, which LlamaIndex gives to a document without an id
 _MOST_DOCUMENTS = 10_000
 
 
 class _ReaderError(Exception):
-    """The reader cannot be used. The message names the reason and what to do."""
+    """The reader cannot be used. The message contains the reason and, if possible, what to do."""
 
 
 class _NetworkGuard:
-    """An audit hook that refuses connections of Python sockets to hosts that are not allowed."""
+    """An audit hook that refuses connections from Python sockets to hosts that are not allowed."""
 
     def __init__(self, allowed: Iterable[str]) -> None:
         self._names = {host.rpartition(":")[0] or host for host in allowed}
@@ -52,7 +52,7 @@ class _NetworkGuard:
 
 
 def main() -> int:
-    """Read the request, run the reader, and write the result into the folder of the request."""
+    """Read the request, run the reader, and write the result into the folder that the request names."""
     request = json.loads(sys.stdin.read())
     folder = Path(request["folder"])
 
@@ -60,7 +60,7 @@ def main() -> int:
         raised = f"it raised {kind.__name__}: {_without_values(str(error), request['arguments'])}"
         _write_result(folder, {"error": str(error) if isinstance(error, _ReaderError) else raised})
 
-    sys.excepthook = report  # the reader is code of another project and may raise anything
+    sys.excepthook = report  # the reader is another project's code and may raise anything
     sys.addaudithook(_NetworkGuard(request["allowed_hosts"]))
     _write_result(folder, {"documents": _read(request, folder)})
     return 0
@@ -113,7 +113,7 @@ def _load_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _name(document: Any, number: int) -> str:
-    """Return a document name that stays the same between runs: the document's id, its address or its number."""
+    """Return a name that a document keeps between runs: its id unless that is random, else its address or number."""
     if len(document.id_) != _RANDOM_ID_LENGTH:
         return str(document.id_)
     return str(next((document.metadata[key] for key in _NAME_KEYS if document.metadata.get(key)), number))
@@ -128,7 +128,7 @@ def _write(text: str, path: Path, limit_mb: int) -> dict[str, Any]:
 
 
 def _without_values(message: str, arguments: Any) -> str:
-    """Return a message in one line, without the values of the arguments, since these may be credentials."""
+    """Return a message in one line, with the values of the arguments masked, since these may be credentials."""
     line = " ".join(message.split())
     for value in sorted(_values(arguments), key=len, reverse=True):
         line = line.replace(value, "***")

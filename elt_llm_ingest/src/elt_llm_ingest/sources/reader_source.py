@@ -1,4 +1,4 @@
-"""Sources whose documents come from a LlamaIndex reader of an installed package, such as a reader of LlamaHub."""
+"""Get documents from a LlamaIndex reader in an installed package, such as a reader from LlamaHub."""
 
 import json
 import os
@@ -31,12 +31,12 @@ class ReaderSource:
 
     @property
     def root(self) -> str:
-        """Return the URL under which the documents of the reader are stored."""
+        """The URL under which the reader's documents are stored."""
         return f"reader://{self.target}/"
 
 
 def find_reader_class(name: str) -> str:
-    """Return a name such as `package:Class` unchanged, and for an entry point its `package:Class`; else ""."""
+    """Return `package:Class` unchanged, the `package:Class` of an entry point for the entry point's name, else ""."""
     if ":" in name:
         return name
     return next((entry.value for entry in entry_points(group=ENTRY_POINTS, name=name)), "")
@@ -45,7 +45,7 @@ def find_reader_class(name: str) -> str:
 def read_documents(source: ReaderSource, settings: IngestSettings, folder: Path) -> dict[str, tuple[Path | None, int]]:
     """Run a reader in a child process, which writes each document into `folder`.
 
-    Return the file and the size in bytes of each document by its URL; the file is None if the document is too large.
+    Return the file and size in bytes of each document, by the document's URL. The file is None if it is too large.
     Raises RemoteFailure if the reader fails, does not end in time, or returns anything but documents.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def read_documents(source: ReaderSource, settings: IngestSettings, folder: Path)
 
 
 def _run_child(source: ReaderSource, request: bytes, seconds: int) -> None:
-    # Output of the reader is discarded, because it may contain credentials.
+    # The reader's output is discarded, because it may contain credentials.
     with subprocess.Popen(
         [sys.executable, "-P", "-m", "elt_llm_ingest.sources.reader_child"],
         stdin=subprocess.PIPE,

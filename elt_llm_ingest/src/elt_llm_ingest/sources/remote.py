@@ -1,6 +1,6 @@
 """List and fetch remote files through fsspec, only from hosts that the settings allow.
 
-No other module uses fsspec. The address of a file never contains credentials.
+No other module uses fsspec. The URL under which a file is stored never contains credentials.
 """
 
 import io
@@ -25,12 +25,12 @@ from elt_llm_core.utilities import install_command
 SCHEMES = frozenset(("http", "https", "s3", "sftp", "webdav", "webdavs"))
 _MOST_FILES = 10_000
 _MEGABYTE = 1 << 20
-_STAMP_BITS = 60  # bits of a stamp made from an etag; as a time, it must be earlier than any scan
+_STAMP_BITS = 60  # bits of a stamp that is made from an etag; read as a time, the stamp must be earlier than any scan
 _Result = TypeVar("_Result")
 
 
 class RemoteFailure(Exception):
-    """A remote source could not be listed. The message never contains an address with credentials."""
+    """A remote source could not be read. The message never contains credentials."""
 
 
 class _RedirectRefused(Exception):
@@ -38,14 +38,14 @@ class _RedirectRefused(Exception):
 
 
 def is_url(text: str) -> bool:
-    """Return whether a path is the URL of a remote source, such as `https://host/folder/`."""
+    """Return whether a path is a URL, such as `https://host/folder/`."""
     scheme, separator, _ = text.partition("://")
     return bool(separator) and scheme.isalnum()
 
 
 @dataclass(frozen=True)
 class RemoteUrl:
-    """A URL without credentials, and separately the user and password that the given URL contained."""
+    """A URL without credentials, and separately the user and password that it contained."""
 
     url: str
     user: str = field(default="", repr=False)
@@ -76,12 +76,12 @@ class RemoteUrl:
 
     @property
     def scheme(self) -> str:
-        """Return the scheme, such as `https`."""
+        """The scheme, such as `https`."""
         return self.url.partition(":")[0]
 
     @property
     def host(self) -> str:
-        """Return the host with its port, if the URL has a port. For `s3` this is the bucket."""
+        """The host, with its port if the URL contains one. For `s3` this is the bucket."""
         return urlsplit(self.url).netloc
 
     def check_allowed(self, allowed: tuple[str, ...]) -> None:
@@ -95,7 +95,7 @@ class RemoteUrl:
 
 @dataclass(frozen=True)
 class RemoteEntry:
-    """A remote file as listed. `stamp` changes with the file: it is made from the etag or is the write time."""
+    """A remote file. `stamp` changes whenever the file does. If the file cannot be inspected, `reason` contains why."""
 
     url: str
     name: str
@@ -115,14 +115,14 @@ class RemoteSource:
 
     @cached_property
     def is_folder(self) -> bool:
-        """Whether the URL names a folder. An HTTP folder is a URL that ends with a slash."""
+        """Whether the URL names a folder. With HTTP, a URL that ends with a slash is a folder."""
         if self.url.url.endswith("/"):
             return True
         return not self._is_http and self._call(lambda fs: bool(fs.info(self._path(self.url.url))["type"] != "file"))
 
     @property
     def root(self) -> str:
-        """Return the URL of the folder, or of the folder that contains the file."""
+        """The URL of the folder, or of the folder that contains the file."""
         if self.is_folder:
             return self.url.url.rstrip("/") + "/"
         return self.url.url.rpartition("/")[0] + "/"
@@ -138,7 +138,7 @@ class RemoteSource:
         return self._call(self._list_folder)
 
     def fetch(self, entry: RemoteEntry, target: Path) -> None:
-        """Write a file to `target`. If that fails, raise UnreadableDocument and leave no file."""
+        """Fetch a file to `target`. If that fails, raise UnreadableDocument and leave no file."""
         limit = self._settings.max_file_mb
         if (entry.size or 0) > limit * _MEGABYTE:
             raise _too_large(limit)
@@ -156,14 +156,14 @@ class RemoteSource:
         return self.url.scheme in {"http", "https"}
 
     def _path(self, url: str) -> str:
-        """Return the path that fsspec's file system expects for a URL without credentials."""
+        """Return the path by which fsspec's file system identifies a URL."""
         if self._is_http:
             return url
         path = unquote(urlsplit(url).path)
         return f"{self.url.host}{path}" if self.url.scheme == "s3" else path
 
     def _url_of(self, path: str) -> str:
-        """Return the URL of a path in a listing, or an empty text if the path is outside the root."""
+        """Return the URL of a path in a listing, or "" if it is outside the root or has a query or fragment."""
         if self._is_http:
             url = path
         elif self.url.scheme == "s3":
@@ -191,7 +191,7 @@ class RemoteSource:
         return sorted(entries, key=lambda entry: entry.url)
 
     def _listed_entry(self, fs: Any, url: str, listed: Mapping[str, Any]) -> RemoteEntry:
-        """Build the entry of a listed file. An HTTP listing lacks sizes and etags, so each file is requested."""
+        """Build the entry of a listed file. HTTP listings lack sizes and etags, so each file is queried for them."""
         if not self._is_http:
             return _make_entry(url, listed)
         try:
@@ -210,7 +210,7 @@ class RemoteSource:
                     file.write(chunk)
 
     def _call(self, operation: Callable[[Any], _Result]) -> _Result:
-        """Run an operation with a time limit in a daemon thread, because no library guarantees to end in time."""
+        """Run an operation in a daemon thread with a time limit, because no library guarantees to end in time."""
         errors: list[BaseException] = []
         with ThreadPool(1) as pool:
             result = pool.apply_async(lambda: operation(self._file_system), error_callback=errors.append)
@@ -229,7 +229,7 @@ class RemoteSource:
         return fsspec.filesystem(protocol, skip_instance_cache=True, **self._options())
 
     def _options(self) -> dict[str, Any]:
-        """Return the options of the back end. If the URL has no credentials, each back end looks for them itself."""
+        """Return the options for fsspec's back end. If the URL has no credentials, the back end finds them itself."""
         user, password = self.url.user, self.url.password
         seconds = self._settings.remote.timeout_seconds
         parts = urlsplit(self.url.url)
@@ -256,7 +256,7 @@ class RemoteSource:
 
         trace = aiohttp.TraceConfig()
         trace.on_request_redirect.append(self._check_redirect)
-        # The login is a header of each request, which aiohttp does not send to another host after a redirect.
+        # The login is sent as a header, which aiohttp drops when a redirect leads to another host.
         encoded = b64encode(f"{user}:{password}".encode()).decode()
         login = {"headers": {"Authorization": f"Basic {encoded}"}} if user else {}
         client = {"trace_configs": [trace], "timeout": aiohttp.ClientTimeout(total=seconds)}
@@ -278,7 +278,7 @@ class RemoteSource:
             raise _RedirectRefused(f"an unencrypted address of {_host_and_port(urlsplit(target))}")
 
     def _describe(self, error: BaseException) -> Exception:
-        """Replace an error of a library, whose message may contain credentials, by an error without credentials."""
+        """Convert a library's error, whose message may contain credentials, to an error without them."""
         chain: list[BaseException] = [error]
         while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
             chain.append(cause)
@@ -314,7 +314,7 @@ class RemoteSource:
 
 
 class _BoundedFile(io.FileIO):
-    """A new file that refuses to become larger than the limit."""
+    """A new file that cannot become larger than the limit."""
 
     def __init__(self, path: Path, limit_mb: int) -> None:
         super().__init__(path, "wb")
@@ -332,7 +332,7 @@ def _known_hosts_policy() -> Any:
     import paramiko
 
     class KnownHostsPolicy(paramiko.MissingHostKeyPolicy):  # type: ignore[misc]  # paramiko has no types
-        """Accepts a host key that the user accepted before with `ssh`."""
+        """Accepts a host key that the user has already accepted with `ssh`."""
 
         def missing_host_key(self, client: Any, hostname: str, key: Any) -> None:
             file = Path.home() / ".ssh" / "known_hosts"
@@ -356,7 +356,7 @@ def _host_and_port(parts: SplitResult) -> str:
 
 
 def _is_allowed(url: str, allowed: tuple[str, ...]) -> bool:
-    """Return whether `allowed` contains the host of a URL, including the port if the URL has one."""
+    """Return whether `allowed` contains the URL's host, with the port if the URL contains one."""
     try:
         return _host_and_port(urlsplit(url)) in {host.lower() for host in allowed}
     except ValueError:
@@ -364,7 +364,7 @@ def _is_allowed(url: str, allowed: tuple[str, ...]) -> bool:
 
 
 def _file_name(url: str, media_type: str) -> str:
-    """Return the name of a file; without a suffix, the suffix of its media type is appended."""
+    """Return the file name in a URL. If it has no suffix, append the usual suffix of the media type."""
     name = PurePosixPath(unquote(urlsplit(url).path)).name.replace("/", "_").replace("\0", "_")[-150:] or "index"
     return name if PurePosixPath(name).suffix else name + (guess_extension(media_type) or "")
 
@@ -376,12 +376,12 @@ def _make_entry(url: str, info: Mapping[str, Any]) -> RemoteEntry:
     if etag:
         stamp = int.from_bytes(sha256(f"{etag} {size}".encode()).digest()[:8], "big") >> (64 - _STAMP_BITS)
     else:
-        stamp = written or time.time_ns()  # without an etag and a time, the file is fetched in every run
+        stamp = written or time.time_ns()  # without an etag or a time, the file is fetched in every run
     return RemoteEntry(url, _file_name(url, info.get("mimetype") or ""), size, stamp, written)
 
 
 def _written_ns(info: Mapping[str, Any]) -> int:
-    """Return the time of the last write in nanoseconds since 1970; 0 if the server does not give the time."""
+    """Return the time of the last write in nanoseconds since 1970, or 0 if the server does not provide it."""
     given = next((info[name] for name in ("mtime", "LastModified", "modified", "Last-Modified") if info.get(name)), 0)
     if isinstance(given, str):
         try:

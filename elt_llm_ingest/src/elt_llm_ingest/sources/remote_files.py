@@ -25,11 +25,11 @@ from elt_llm_ingest.sources.request import IngestRequest
 def find_all_sources(
     known: KnownSources, request: IngestRequest, settings: IngestSettings, folder: Path
 ) -> CollectionSources:
-    """Discover the local and remote files of a request; with `rebuild`, also those of former ingests.
+    """Discover the local and remote files of a request, and of earlier ingests if it is empty or `rebuild` is set.
 
-    Changed remote files are fetched into `folder` when they are read. Raises UsageError for a given path that does not
-    exist, and for a given URL whose host is not allowed. A remote source that cannot be listed is reported, and its
-    documents are kept.
+    Changed remote files are fetched into `folder` when they are read. Raises UsageError for a requested path that does
+    not exist, and for a requested URL whose host is not allowed. A remote source that cannot be listed is reported, and
+    its documents are kept.
     """
     for url in request.urls:
         url.check_allowed(settings.remote.allowed_hosts)
@@ -60,7 +60,7 @@ class _RemoteSearch:
         self._listed: set[str] = set()
 
     def add_known(self) -> None:
-        """Add the folders and files of former ingests."""
+        """Add the folders and files of earlier ingests."""
         given = {url.url for url in self._request.urls}
         folders = [name for name, (_, whole) in self._known.roots.items() if whole]
         files = [it for it in self._known.files.values() if it.root in self._known.roots]
@@ -87,7 +87,7 @@ class _RemoteSearch:
         self._roots[reader.root] = (Path(reader.root), all(path for path, _ in documents.values()))
 
     def drop_unlisted(self) -> None:
-        """Treat documents as deleted if they belong to known sources that the request no longer names."""
+        """Let documents count as deleted if they belong to known sources that the request no longer names."""
         failed = tuple(source.url for source in self._failed)
         for name, (path, whole) in self._known.roots.items():
             is_unseen = any(url.startswith(name) or name.startswith(url) for url in failed)
@@ -128,7 +128,7 @@ class _RemoteSearch:
         except RemoteFailure as error:
             self._fail(url.url, str(error))
             return
-        # The innermost known root that contains the source, or else the root of the source.
+        # The innermost known root that contains the source, or else the source's own root.
         containing = [name for name in (*self._known.roots, *self._roots) if source.root.startswith(name)]
         root = max(containing, key=len, default=source.root)
         unseen = [entry for entry in entries if entry.reason]
@@ -168,7 +168,7 @@ class _RemoteSearch:
 
 
 def _fetch_once(source: RemoteSource, entry: RemoteEntry, path: Path) -> None:
-    """Write a file to its path, unless it was written before. Raises UnreadableDocument if writing fails."""
+    """Fetch a file to its path, unless it is already there. Raises UnreadableDocument if that fails."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         source.fetch(entry, path)

@@ -26,14 +26,14 @@ class IngestFlags(TypedDict, total=False):
 class IngestRequest:
     """A request to ingest `paths`, remote `urls` and the documents of `source_reader`.
 
-    If all are empty, the former folders and files of the collection are ingested.
+    If all are empty, the folders and files of the collection's earlier ingests are ingested again.
 
     `include` and `exclude` are patterns for paths below a folder. `reader` is the name of a reader for all files, or
     "auto". `columns` maps roles such as "entity" to the column headers of a data dictionary. `metadata` is added to
-    every document, and so are the fields that folders name by the pattern `path_fields`. With `split_by`, only one
+    every document, and so are fields that the pattern `path_fields` reads from folder names. With `split_by`, only one
     `group` of each file is ingested: a top-level section, or the documents of one type within the file. `job` is the
-    requesting job file, if any. With `remember`, forgotten files are read again. `check_against` names the collection
-    of the inventory with which an enterprise model is compared.
+    name of the requesting job, if any. With `remember`, forgotten files are read again. `check_against` names the
+    collection with the inventory to which an enterprise model is compared.
     """
 
     collection: str
@@ -58,10 +58,10 @@ class IngestRequest:
 
     @cached_property
     def selection(self) -> PathSelection:
-        """Return the include and exclude patterns."""
+        """The include and exclude patterns."""
         return PathSelection.of(self.include, self.exclude)
 
     @property
     def is_exhaustive(self) -> bool:
-        """Whether the request lists everything that its collection should contain, so that other files are deleted."""
+        """Whether the request names all that its collection should contain, so that other documents are removed."""
         return self.selection.is_exhaustive or bool(self.job)

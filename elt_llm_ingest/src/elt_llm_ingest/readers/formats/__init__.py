@@ -1,7 +1,7 @@
 """Read the formats of the extra `formats`: older Office files, e-mail, pictures, archives, notebooks, LaTeX and others.
 
-Kreuzberg (https://kreuzberg.dev, MIT) converts most of these formats to Markdown, whose structure is read as that of a
-Markdown file. E-mail, pictures and archives are read here, since their attachments and members become documents.
+Kreuzberg (https://kreuzberg.dev, MIT) converts most of these formats to Markdown, which is then read like a Markdown
+file. This package itself reads pictures, and e-mails and archives, whose attachments and members become documents.
 """
 
 from pathlib import Path
@@ -24,7 +24,7 @@ _SIGNATURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*", 
 
 
 class PictureReader(DocumentReader):
-    """Read the text in a picture with tesseract, if OCR is on."""
+    """Reads the text in a picture with tesseract, if OCR is on."""
 
     name: ClassVar[str] = "picture"
     version: ClassVar[int] = 2
@@ -34,11 +34,11 @@ class PictureReader(DocumentReader):
 
     @property
     def identity(self) -> str:
-        """The version of the reader and, if OCR is on, the OCR languages and engine."""
+        """Identifies the reader: its name, its version and, if OCR is on, the OCR languages and engine."""
         return f"{super().identity}-{self._ocr.identity}" if self._ocr else super().identity
 
     def read(self, path: Path) -> ParsedDocument:
-        """Recognise the text in the picture. If OCR is off, the text is empty, and a note names the setting for OCR."""
+        """Recognise the text in the picture. If OCR is off, the text is empty, and a note names the setting."""
         data, builder = read_bytes(path), DocumentBuilder()
         if data and not data.startswith(_SIGNATURES):
             raise UnreadableDocument("is not a picture: its content has another format", hint="Rename the file.")
@@ -56,7 +56,7 @@ class PictureReader(DocumentReader):
 
 
 def create_formats_reader(suffix: str, options: ReaderOptions | None) -> DocumentReader:
-    """Create the reader for one of the FORMAT_SUFFIXES. `options` decide whether pictures are read by OCR."""
+    """Create the reader for one of the FORMAT_SUFFIXES. `options` decides whether pictures are read by OCR."""
     chosen = options or ReaderOptions()
     if suffix in PICTURES:
         return PictureReader(chosen)

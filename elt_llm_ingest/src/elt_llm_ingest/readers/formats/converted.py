@@ -47,27 +47,27 @@ _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _DIAGRAM = re.compile(rb"<(?:mxfile|mxGraphModel)\b")
 _DIAGRAM_REACH = 65_536
-_LEAST_TEXT = 0.4  # share of the words of a text file that its conversion must keep
+_LEAST_TEXT = 0.4  # the share of a text file's distinct words that its conversion must keep; otherwise there is a note
 _WORD = re.compile(r"[^\W\d_]{3,40}")
 _TEXT_FORMATS = frozenset((".json", ".jsonl", ".yaml", ".yml", ".toml", ".typ", ".org"))
 
 
 class ConvertedReader(DocumentReader):
-    """Read one of many formats with kreuzberg. Nothing is downloaded, and no OCR is done."""
+    """Reads many formats with kreuzberg. Nothing is downloaded, and no OCR is done."""
 
     name: ClassVar[str] = "kreuzberg"
     version: ClassVar[int] = 1
 
     @property
     def identity(self) -> str:
-        """The name and version of this reader, and the version of kreuzberg, which decides the text."""
+        """Identifies the reader: its name and version, and the version of kreuzberg, which determines the text."""
         return f"{super().identity}-{installed_version('kreuzberg')}"
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; raise UnreadableDocument if it is damaged, or has another format than its suffix."""
+        """Parse the file; raise UnreadableDocument if it is damaged, or its format does not match its suffix."""
         data, suffix = read_bytes(path), path.suffix.lower()
         if suffix in (".doc", ".ppt") and (not data.startswith(_OLE) or _ENCRYPTED in data):
-            # These readers accept a newer format with this suffix. For any other content, their error names the format.
+            # These readers accept a newer format with the old suffix. Their errors name the format of other content.
             return (DocxReader() if suffix == ".doc" else PptxReader()).read(path)
         if suffix == ".xml" and _DIAGRAM.search(data, 0, _DIAGRAM_REACH):
             return DrawioReader().read(path)
@@ -92,7 +92,7 @@ class ConvertedReader(DocumentReader):
 def _convert(data: bytes, media_type: str) -> "ExtractionResult":
     from kreuzberg import ExtractionConfig, KreuzbergError, extract_bytes_sync
 
-    # The media type is given, since kreuzberg would look up an unknown media type on the internet.
+    # The media type is given, since kreuzberg would otherwise look up an unknown one on the internet.
     config = ExtractionConfig(output_format="markdown", use_cache=False)
     try:
         return extract_bytes_sync(data, media_type, config)

@@ -34,21 +34,21 @@ _MOST_LEVELS = 50  # levels of nested multipart containers
 
 @dataclass(frozen=True)
 class Mail:
-    """The headers of an e-mail by their lower-case names, and its body, which is HTML or plain text."""
+    """The headers of an e-mail by their lower-case names, and its body. `html` is false if that is plain text."""
 
     headers: Mapping[str, str]
     body: str
     html: bool
 
     def document(self, members: Members, title: str) -> ParsedDocument:
-        """Return the document of the mail and its attachments. `title` is used if the mail has no subject."""
+        """Return the mail as a document, with its attachments as parts. `title` replaces a missing subject."""
         return members.document(self._write(), self._header("subject") or title, self._metadata())
 
     def _header(self, name: str) -> str:
         return " ".join(printable(self.headers.get(name, "")).split())[:1000]
 
     def _thread(self) -> str:
-        """Return the id of the conversation's first message, or the topic if no header contains a message id."""
+        """Return the id of the conversation's first message, or the conversation's topic if no header has an id."""
         for name in ("references", "in-reply-to", "message-id"):
             if value := self._header(name):
                 found = _MESSAGE_ID.search(value)
@@ -89,13 +89,13 @@ class Mail:
 
 
 class EmailReader(ContainerReader):
-    """Read .eml files. The text consists of subject, sender, recipients, date and body; attachments are parts."""
+    """Reads .eml files. The text consists of subject, sender, recipients, date and body; attachments are parts."""
 
     name: ClassVar[str] = "email"
     version: ClassVar[int] = 2
 
     def read(self, path: Path) -> ParsedDocument:
-        """Parse the file; raise UnreadableDocument if it has no header of an e-mail."""
+        """Parse the file; raise UnreadableDocument if it has no e-mail headers."""
         data = read_bytes(path)
         message = message_from_bytes(data, policy=policy.default)
         headers = {name: header_text(message, name) for name in HEADERS}
@@ -113,7 +113,7 @@ class EmailReader(ContainerReader):
 
 
 def header_text(message: EmailMessage, name: str) -> str:
-    """Return a header with its encoded words decoded, or unchanged if Python's parser cannot parse the header."""
+    """Return a header with its encoded words decoded, or unchanged if Python cannot parse it."""
     try:
         return str(message[name] or "")
     except (ValueError, LookupError, AttributeError, TypeError):
@@ -130,7 +130,7 @@ def _attachments(message: EmailMessage) -> list[MIMEPart]:
 
 
 def _check_levels(message: EmailMessage) -> None:
-    """Refuse deeply nested containers, since Python's e-mail package reads them recursively."""
+    """Refuse deeply nested containers, because Python's e-mail package would read them recursively."""
     level: list[MIMEPart] = [message]
     for _ in range(_MOST_LEVELS):
         level = [part for outer in level if outer.is_multipart() for part in outer.iter_parts()]
@@ -176,7 +176,7 @@ _HEADER_PROPERTIES = {
 
 
 class OutlookReader(ContainerReader):
-    """Read .msg files. The text consists of subject, sender, recipients, date and body; attachments are parts."""
+    """Reads .msg files. The text consists of subject, sender, recipients, date and body; attachments are parts."""
 
     name: ClassVar[str] = "outlook"
     version: ClassVar[int] = 1
@@ -200,13 +200,13 @@ class OutlookReader(ContainerReader):
 
 
 class _Storage:
-    """The folder of a .msg container that holds the properties of one message or attachment; `folder` is its path."""
+    """A folder in a .msg file, with the properties of one message or attachment. `folder` is its path in the file."""
 
     def __init__(self, container: "OleFileIO[str]", folder: tuple[str, ...]) -> None:
         self._container, self._folder = container, folder
 
     def document(self, reader: ContainerReader, title: str) -> ParsedDocument:
-        """Return the document of the message and its attachments."""
+        """Return the message as a document, with its attachments as parts."""
         members = Members(reader, "attachment")
         for number, attachment in enumerate(members.within_limit(list(self._attachments())), 1):
             names = (attachment.text(code) for code in (_LONG_NAME, _SHORT_NAME, _DISPLAY_NAME))
@@ -227,18 +227,18 @@ class _Storage:
         return Mail(self._headers(), body or html, html=not body and bool(html)).document(members, title)
 
     def text(self, code: int) -> str:
-        """Return a text property; "" if the message does not have it."""
+        """Return a text property, or "" if the folder does not contain it."""
         if unicode := self._stream(code, "001F"):
             return unicode.decode("utf-16-le", "replace").rstrip("\0")
         narrow = self._stream(code, "001E") or self._stream(code, "0102")
         return decode(narrow.rstrip(b"\0"))[0]
 
     def read(self, code: int) -> bytes:
-        """Return a binary property; b"" if the message does not have it."""
+        """Return a binary property, or b"" if the folder does not contain it."""
         return self._stream(code, "0102")
 
     def inner(self, name: str) -> "_Storage | None":
-        """Return a message inside an attachment; None if the attachment is a file."""
+        """Return the folder of a message that is attached here, or None if the attachment is a file."""
         found = self._container.exists([*self._folder, name])
         return _Storage(self._container, (*self._folder, name)) if found else None
 
@@ -250,7 +250,7 @@ class _Storage:
                 yield _Storage(self._container, path)
 
     def _headers(self) -> dict[str, str]:
-        """Return the transport headers. Missing ones are taken from properties, as in messages that were not sent."""
+        """Return the transport headers. Missing headers, as in unsent messages, are taken from the properties."""
         found = message_from_string(self.text(_HEADERS), policy=policy.default)
         headers = {name: header_text(found, name) for name in HEADERS}
         address = self.text(_SENDER_SMTP) or self.text(_SENDER_ADDRESS)

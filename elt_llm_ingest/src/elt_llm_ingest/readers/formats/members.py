@@ -27,24 +27,24 @@ from elt_llm_ingest.readers import FORMAT_SUFFIXES, SUPPORTED_SUFFIXES, ReaderOp
 ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".tbz2", ".bz2", ".txz", ".xz")
 _Found = TypeVar("_Found")
 _MAILS = (".eml", ".msg")
-# The errors that libraries raise for a damaged file. They must not prevent the other members from being read.
+# The errors that libraries raise for a damaged member. The other members must still be read.
 _FAILURES = (ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError)
 
 
 def printable(name: str) -> str:
-    """Return a name or header with a space in place of each control character and each damaged character."""
+    """Return a name or header with each unprintable character replaced by a space."""
     return "".join(character if character.isprintable() else " " for character in name)
 
 
 class ContainerReader(DocumentReader):
-    """A reader of a file that contains files. With `with_members=False`, it lists these files without reading them."""
+    """A reader for files that contain files. With `with_members=False`, it only notes that these are not read."""
 
     def __init__(self, options: ReaderOptions, *, with_members: bool = True) -> None:
         self.options, self.with_members = options, with_members
 
     @property
     def identity(self) -> str:
-        """The versions of this reader, of kreuzberg and of the readers of all contained files, and the OCR options."""
+        """Identifies the reader: its version, kreuzberg's, and the identities of all readers for contained files."""
         return f"{super().identity}-{installed_version('kreuzberg')}-{_readers_digest(self.options)}"
 
 
@@ -58,7 +58,7 @@ def _readers_digest(options: ReaderOptions) -> str:
 
 
 class Members:
-    """The members of an archive, or the attachments of an e-mail. They are read one by one into document parts."""
+    """Reads the members of an archive, or the attachments of an e-mail, one by one into parts of the document."""
 
     def __init__(self, reader: ContainerReader, group: str) -> None:
         self._reader, self._group = reader, group
@@ -67,7 +67,7 @@ class Members:
         self.count = 0
 
     def add(self, name: str, content: Callable[[], bytes]) -> None:
-        """Read a member, or add a note with the reason why the member is not read."""
+        """Read a member into a part. If this fails, add a note with the reason."""
         file = self._next_path(name)
         try:
             self._keep(file, self._read(file, content))
@@ -92,7 +92,7 @@ class Members:
             return reader.read(path)
 
     def add_document(self, name: str, document: ParsedDocument) -> None:
-        """Add a member that has been read to the parts of the document."""
+        """Add an already parsed member to the parts."""
         self._keep(self._next_path(name), document)
 
     def within_limit(self, found: Sequence[_Found]) -> Sequence[_Found]:
@@ -123,7 +123,7 @@ class Members:
             self._parts[f"{name}/{part.name}"] = part.document
 
     def document(self, builder: DocumentBuilder, title: str, metadata: dict[str, MetadataValue]) -> ParsedDocument:
-        """Return the document of the archive or e-mail, with its members as parts."""
+        """Return the archive or e-mail as a document, with its members as parts."""
         parts = tuple(Part(name, self._group, part) for name, part in self._parts.items())
         return replace(builder.build(title, metadata, tuple(self._notes)), parts=parts, artefacts={})
 
@@ -138,7 +138,7 @@ _LEAST_LIMIT = 1_000_000  # decompressed bytes that are allowed at any ratio
 
 
 class ArchiveReader(ContainerReader):
-    """Read .zip and .tar files, compressed .tar files, and single files compressed by gzip, bzip2 or xz."""
+    """Reads .zip and .tar files, compressed .tar files, and single files compressed by gzip, bzip2 or xz."""
 
     name: ClassVar[str] = "archive"
     version: ClassVar[int] = 2
@@ -156,7 +156,7 @@ class ArchiveReader(ContainerReader):
 
 
 def _archive_members(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of each member file, within the limits of zip packages."""
+    """Yield name and content of each member file. The limits of zip packages apply to all archives."""
     if path.suffix.lower() == ".zip":
         with open_archive(path) as archive:
             for name in archive.names:

@@ -16,7 +16,7 @@ from elt_llm_ingest.readers import ReaderOptions
 
 
 def create_pdf_reader(options: ReaderOptions | None = None) -> DocumentReader:
-    """Create the PDF reader that is set in the options; raise SettingsError if it is docling and not installed."""
+    """Create the PDF reader that the options select. Raises SettingsError if docling is selected but not installed."""
     chosen = options or ReaderOptions()
     if chosen.pdf_reader == "docling":
         require_docling()
@@ -36,7 +36,7 @@ DoclingConverter = Callable[[Path], Iterable[object]]
 
 
 class DoclingReader(DocumentReader):
-    """Read PDFs with a docling converter, which is created for the first file and kept for further files."""
+    """Reads PDFs with a docling converter, which is created for the first file and kept for further files."""
 
     name: ClassVar[str] = "docling"
     version: ClassVar[int] = 1
@@ -83,7 +83,7 @@ def require_docling() -> None:
     """Raise SettingsError if docling is not installed."""
     if find_spec("docling") is None:
         raise SettingsError(
-            "ingest.pdf_reader is docling, which is not installed.",
+            "ingest.pdf_reader is docling, but docling is not installed.",
             hint="Run: uv pip install docling; or set ingest.pdf_reader: pdfium.",
         )
 

@@ -1,4 +1,4 @@
-"""Analyse the layout of a PDF page: lines with position and type size, table rows, footnote marks and paragraphs."""
+"""Analyse the layout of a PDF page: lines with position and font size, table rows, footnote marks and paragraphs."""
 
 import re
 import statistics
@@ -12,14 +12,14 @@ from elt_llm_ingest.parsing.parsed_document import BlockKind
 from elt_llm_ingest.readers.headings import kind_of_line
 from elt_llm_ingest.readers.pdf.text_layer import PageText
 
-# At least three letters precede the number of a note, so that the number in km2 is not mistaken for one.
+# A note number must follow three letters or a punctuation mark: the 2 in km2 is no note number.
 _CANDIDATE = re.compile(r"(?:[^\W\d_]{3}|[.,;:!?)\]\u201d\u2019\"'])(\d{1,3})(?!\w)")
 _AT_LINE_START = re.compile(r"(\d{1,3})\s?(?=[^\W\d_]|[\u201c\"'(])")
-_LEAST_RISE = 0.2  # share of the type size by which the number of a note is raised
+_LEAST_RISE = 0.2  # the least rise of a note number above the base line, as a share of the font size
 
 
 def bracket_raised_figures(page_text: PageText, text: str, first: int, size: float) -> str:
-    """Put raised numbers of a line in brackets, since they refer to notes. `size` is the type size in points."""
+    """Put a line's raised numbers in brackets, since they refer to notes. `size` is the font size in points."""
 
     def is_raised(figure: int, beside: int) -> bool:
         return page_text.base_line(first + figure) - page_text.base_line(first + beside) > _LEAST_RISE * size
@@ -36,7 +36,7 @@ def bracket_raised_figures(page_text: PageText, text: str, first: int, size: flo
     return "".join(parts) + text[end:]
 
 
-# pdfium writes U+FFFE for a hyphen at the end of a line and joins the two lines.
+# pdfium replaces a hyphen at the end of a line with U+FFFE, and joins the line to the next one.
 HYPHEN_AT_LINE_END = "\ufffe"
 _LIGATURES: dict[int, str | None] = {
     0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st",
@@ -44,24 +44,24 @@ _LIGATURES: dict[int, str | None] = {
 }  # fmt: skip
 _CONTROLS: dict[int, str | None] = {**dict.fromkeys(range(32)), 9: " ", 127: None}
 _TRANSLATION = _CONTROLS | _LIGATURES
-# Symbol fonts have their bullets in the C1 controls and the private use area.
+# Symbol fonts encode their bullets as C1 control characters or in the private use area.
 _BULLET = re.compile(r"[\x00-\x08\x80-\x9f\ue000-\uf8ff]\s")
 _UNPRINTABLE = re.compile(r"[\x80-\x9f\ue000-\uf8ff]")
 _LEADERS = re.compile(r"\.{4,}|(?:\. ){4,}")
 _SPACES = re.compile(r"\s+")
 _GAPS = re.compile(r"(?<=\S)\s+(?=\S)")
-_NO_BLANK = 0.12  # type sizes; a gap that is not wider is inside a word
-_LEAST_SHARED = 0.6  # share of its height that a part of a line has in common with the part beside it
-_SAME_SIZE = 0.2  # points between type sizes that count as equal
-_CELL_ROOM = 0.9  # type sizes; a wider gap separates the cells of a row
+_NO_BLANK = 0.12  # font sizes; a narrower gap is inside a word
+_LEAST_SHARED = 0.6  # the least vertical overlap of two parts of one line, as a share of the smaller height
+_SAME_SIZE = 0.2  # points; font sizes with a smaller difference count as equal
+_CELL_ROOM = 0.9  # font sizes; a wider gap separates the cells of a row
 # A currency sign after a figure belongs to the next column, however close it is.
-_FIGURE_ROOM = 0.4  # type sizes; a wider gap separates a figure and a currency sign
+_FIGURE_ROOM = 0.4  # font sizes; a wider gap separates a figure and a currency sign
 _BETWEEN_FIGURES = re.compile(r"[\d)%]\s+[$\u20ac\u00a3\u00a5]")
 
 
 @dataclass(frozen=True)
 class PdfLine:
-    """One line of a page: its text, its box in points (y upwards) and its type."""
+    """One line of a page: its text, its box in points (y upwards), and the size and style of its font."""
 
     text: str
     left: float = 0.0
@@ -74,17 +74,17 @@ class PdfLine:
     cells: tuple["PdfLine", ...] = ()
     """The parts of a line with wide gaps between them; empty if the line has no wide gap."""
     header: str | None = None
-    """For a row of a table of figures, its unit and column heads, or "" without them. None for other lines."""
+    """For a row of a table of figures: the table's unit and column heads, or "". None for other lines."""
 
 
 class UnreadablePage(Exception):
-    """The fonts of a page do not define which letters they draw."""
+    """A page has no readable text, because its fonts do not define which letters they draw."""
 
 
 def page_lines(page: pypdfium2.PdfPage) -> list[PdfLine]:
-    """Return the lines of a page in the order in which the file draws them; an empty list without a text layer.
+    """Return a page's lines, mostly in the order in which the file draws them; an empty list without a text layer.
 
-    Raises UnreadablePage if the text layer is meaningless.
+    Rows of figures are put together, and rotated pages are sorted. Raises UnreadablePage for a meaningless text layer.
     """
     page_text = PageText(page)
     try:
@@ -111,7 +111,7 @@ def _split_lines(page_text: PageText) -> Iterator[PdfLine]:
 
 
 def _line_parts(page_text: PageText, bare: str, first: int, size: float) -> Iterator[tuple[str, int]]:
-    """Yield the parts of a line between wide gaps with their positions, or nothing if there is no wide gap."""
+    """Yield the parts of a line between wide gaps, with their positions in the page; nothing without a wide gap."""
     start = 0
     for space in _GAPS.finditer(bare):
         before = page_text.box(first + space.start() - 1)
@@ -135,7 +135,7 @@ def _place_line(page_text: PageText, bare: str, first: int) -> PdfLine:
     last = first + len(bare) - 1
     left, right = page_text.box(first), page_text.box(last)
     size = page_text.font_size(first)
-    # If a matrix scales the type, the font size can be 1. The box has the size of the type on the page.
+    # If a matrix scales the font, the font size can be 1. The box has the real size of the text on the page.
     size = size if size > 1.5 else round(left.top - left.bottom, 1)  # points
     return PdfLine(
         readable_text(bracket_raised_figures(page_text, bare, first, size)),
@@ -150,7 +150,7 @@ def _place_line(page_text: PageText, bare: str, first: int) -> PdfLine:
 
 
 def merge_rows(lines: list[PdfLine]) -> list[PdfLine]:
-    """Merge neighbouring parts on one base line, such as the cells of a row or raised numbers, into one line."""
+    """Merge neighbouring parts of one line, such as the cells of a row or raised numbers."""
     merged: list[PdfLine] = []
     for line in lines:
         before = merged[-1] if merged else None
@@ -176,13 +176,13 @@ def _is_beside(before: PdfLine, line: PdfLine) -> bool:
 
 
 CELL_SEPARATOR = " | "
-_SAME_PLACE = 3.0  # points between edges that count as equal
-_NEAR = 6  # lines above and below that are compared with a line
+_SAME_PLACE = 3.0  # points; edges with a smaller distance count as equal
+_NEAR = 6  # the number of lines above, and below, with which a line is compared
 _MARKER = re.compile(r"\(?(?:[A-Z]?\d{0,4}(?:\.\d{1,3}){0,5}|[A-Za-z]|[ivxIVX]{1,5})[.):]?|[^\w\s]")
 
 
 def mark_table_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
-    """Separate the cells of each line that is a table row. A line that continues a cell joins the row of the cell."""
+    """Put separators between the cells of each table row. A line that continues a cell is added to its row."""
     lines = join_figure_rows(lines)
     marked: list[PdfLine] = []
     for number, line in enumerate(lines):
@@ -201,7 +201,7 @@ def mark_table_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
 
 
 def _is_row(lines: Sequence[PdfLine], number: int) -> bool:
-    """Whether a nearby line has a cell at the same left edge as this line. The marker of a list item does not count."""
+    """Whether a line is a table row: a nearby line has a cell at the same left edge (first cells aside)."""
     if not _has_cells(lines[number]):
         return False
     near = [*lines[max(0, number - _NEAR) : number], *lines[number + 1 : number + 1 + _NEAR]]
@@ -240,16 +240,16 @@ _UNIT = re.compile(
     r"(?: of [\w .]{1,30}| ?[\u20ac$])?(?:, [\w -]{1,40})?\W{0,3}"
 )
 _FEWEST_FIGURE_ROWS = 2
-_MOST_HEAD_LINES = 4  # lines of column heads above a table
-_LONGEST_LABEL = 90  # characters of the label of a row
+_MOST_HEAD_LINES = 4  # the most lines of column heads above a table
+_LONGEST_LABEL = 90  # characters in the label of a row
 _MOST_LINES_OF_TABLE = 300
 
 
 def join_figure_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
-    """Rebuild the tables of figures, such as financial statements, with one line per row and one for the column heads.
+    """Rebuild tables of figures, such as financial statements, with one line per row and one for the column heads.
 
-    All text on one base line is a row, in whatever order the file draws its cells. A figure belongs to the column at
-    its position, and a cell without a figure is empty. A separate currency sign or bracket is joined to its figure.
+    A figure belongs to the column at its position. If a row has no figure in a column, its cell is empty. A separate
+    currency sign or bracket is joined to its figure.
     """
     joined = [replace(line, cells=_joined_signs(line.cells)) if line.cells else line for line in lines]
     result: list[PdfLine] = []
@@ -272,7 +272,7 @@ def join_figure_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
 
 
 def rows_by_height(lines: Sequence[PdfLine]) -> list[PdfLine]:
-    """Join lines of figures to the row on the same base line, since a file may draw a table column by column."""
+    """Join figures to the row on the same base line, because some files draw a table column by column."""
     rows: list[PdfLine] = []
     grown: list[PdfLine] = []
     for line in lines:
@@ -286,15 +286,15 @@ def rows_by_height(lines: Sequence[PdfLine]) -> list[PdfLine]:
         text = " ".join(cell.text for cell in cells)
         rows[own] = replace(rows[own], text=text, left=cells[0].left, right=cells[-1].right, cells=cells)
         grown.append(rows[own])
-    # A few figures on the base lines of other text may also be in two columns of text.
+    # A few figures on the base lines of other text may just be in the second of two columns of text.
     by_column = len({row.bottom for row in grown}) > _FEWEST_FIGURE_ROWS
     return (_from_top(rows, grown) if by_column else None) or list(lines)
 
 
 def _from_top(rows: list[PdfLine], grown: Sequence[PdfLine]) -> list[PdfLine] | None:
-    """Sort the lines of a table, with its column heads, from top to bottom. The file drew it column by column.
+    """Sort the lines of a table that was drawn column by column, and its column heads, from top to bottom.
 
-    Return None if lines would remain side by side, because sorting would destroy the order of two columns of text.
+    Return None if some lines are still side by side: sorting would then mix two columns of text.
     """
     lowest = min(row.bottom for row in grown)
     parts = [number for number, row in enumerate(rows) if len(row.cells) > 1 or _YEAR.fullmatch(row.text)]
@@ -310,7 +310,7 @@ def _is_figures(cells: Sequence[PdfLine]) -> bool:
 
 
 def _is_level(row: PdfLine, line: PdfLine) -> bool:
-    """Whether a line is at the right of a row, on the same base line."""
+    """Whether a line is to the right of a row, on the same base line and in the same font size."""
     return (
         line.left >= row.right - 1
         and abs(row.bottom - line.bottom) < 0.35 * line.size
@@ -339,7 +339,7 @@ def _is_figure_row(line: PdfLine) -> bool:
 
 
 def _table_end(lines: Sequence[PdfLine], start: int) -> int:
-    """Return the end of the rows from `start`. Single lines (groups or wrapped labels) may be between the rows."""
+    """Return the end of the table that starts at `start`. Up to two lines (groups, wrapped labels) may interrupt it."""
     if not _is_figure_row(lines[start]):
         return start
     end = position = start
@@ -356,7 +356,7 @@ def _table_end(lines: Sequence[PdfLine], start: int) -> int:
 
 
 def _is_group(first: PdfLine, line: PdfLine) -> bool:
-    """Whether a line without figures may name the rows below it: it is short and left of the figures."""
+    """Whether a line without figures may name a group of rows: it starts near the labels and ends before figures."""
     near = abs(line.left - first.left) < 4 * line.size and line.right < first.cells[1].left
     return near and line.text[-1] not in ".;"
 
@@ -367,7 +367,7 @@ def _groups_above(above: Sequence[PdfLine], row: PdfLine) -> int:
 
 
 def _columns(rows: Sequence[PdfLine]) -> list[tuple[float, float]]:
-    """Return the left and right edges of the columns of figures: cells that overlap are in one column."""
+    """Return the left and right edges of the columns of figures. Cells that overlap are in one column."""
     columns: list[tuple[float, float]] = []
     for cell in sorted((cell for row in rows for cell in row.cells[1:]), key=lambda cell: cell.right):
         left = cell.left
@@ -399,7 +399,7 @@ def _head_lines(above: Sequence[PdfLine], columns: Sequence[tuple[float, float]]
 
 
 def _unit(above: Sequence[PdfLine]) -> str:
-    """Return the unit that a line above the figures names, in brackets, such as "(in thousands)"; "" if none does."""
+    """Return the unit, in brackets, that one of the three lines above names, such as "(in thousands)", or ""."""
     texts = [line.text for line in reversed(above[-3:]) if not line.cells and names_unit(line.text)]
     return f"({texts[0].strip('() ')})" if texts else ""
 
@@ -412,7 +412,7 @@ def names_unit(text: str) -> bool:
 def _table_lines(
     heads: Sequence[PdfLine], rows: Sequence[PdfLine], columns: Sequence[tuple[float, float]], unit: str
 ) -> list[PdfLine]:
-    """Return the lines of a table: its column heads joined to one row, and each row with a cell for each column."""
+    """Return a table's lines: its column heads, joined to one row if possible, and each row with all columns."""
     names = [" ".join(filter(None, parts)) for parts in zip(*(_names(head, columns) for head in heads), strict=True)]
     first = " ".join(head.cells[0].text for head in heads if head.cells and head.cells[0].right < columns[0][0])
     header = CELL_SEPARATOR.join([first or unit, *names]).strip() if any(names) else ""
@@ -430,13 +430,13 @@ def _table_lines(
 
 
 def _names(head: PdfLine, columns: Sequence[tuple[float, float]]) -> list[str]:
-    """Return the text that a line of column heads has above each column. A head over several columns is repeated."""
+    """Return the text of a line of column heads above each column. A head over several columns is repeated."""
     named = head.cells[-len(columns) :]
     all_over = len(head.cells) == len(columns) and named[0].right > columns[0][0] - 2 * head.size
     if all_over or len(head.cells) - 1 == len(columns):
         return [cell.text for cell in named]
     half = len(head.text) // 2
-    if not head.cells and head.text[:half] == head.text[half + 1 :]:  # the line has the same head twice, close together
+    if not head.cells and head.text[:half] == head.text[half + 1 :]:  # the same head twice, close together
         return [head.text[:half]] * len(columns)
     return [_over(head, column) for column in columns]
 
@@ -447,7 +447,7 @@ def _over(line: PdfLine, column: tuple[float, float], first: int = 0) -> str:
     return " ".join(cell.text for cell in cells if cell.left < column[1] and cell.right > column[0])
 
 
-_NEIGHBOURS = 8  # lines above and below that are measured
+_NEIGHBOURS = 8  # the number of lines above, and below, that are measured
 _WORD = re.compile(r"[^\W\d_]+")
 _PARTS = re.compile(rf"([^\W\d_]{{0,80}})({HYPHEN_AT_LINE_END})([^\W\d_]{{0,80}})")
 _ENDS_PARAGRAPH = (".", ":", "!", "?", ";")
@@ -455,7 +455,7 @@ _ENDS_PARAGRAPH = (".", ":", "!", "?", ";")
 
 @dataclass
 class PdfParagraph:
-    """The text of neighbouring lines. `level` is set for headings. `tight` is set if there is no gap above."""
+    """The text of neighbouring lines. `level` is 0 unless it is a heading. `tight` is true if there is no gap above."""
 
     text: str
     kind: BlockKind
@@ -465,9 +465,9 @@ class PdfParagraph:
 
 
 def page_paragraphs(lines: Sequence[PdfLine], headings: Mapping[int, int]) -> list[PdfParagraph]:
-    """Join the lines of one page to paragraphs. A heading over two lines becomes one paragraph."""
+    """Join the lines of one page to paragraphs. `headings` maps the numbers of lines to heading levels."""
     rights = _right_edges(lines)
-    # The usual gap between two lines of the page, in points; a clearly larger one separates paragraphs.
+    # The usual gap between two lines of the page, in points. A clearly larger gap separates paragraphs.
     gaps = [before.bottom - line.top for before, line in pairwise(lines) if abs(before.size - line.size) < _SAME_SIZE]
     usual = statistics.median([gap for gap in gaps if gap > -2] or [0.0])
     paragraphs: list[PdfParagraph] = []
@@ -489,7 +489,7 @@ def _paragraph_kind(line: PdfLine) -> BlockKind:
 
 
 def _right_edges(lines: Sequence[PdfLine]) -> list[float]:
-    """Return the right edge of each line's column, measured on nearby lines. The longest of them is ignored."""
+    """Return the right edge of each line's column, measured on nearby lines. The longest of several is ignored."""
     edges: list[float] = []
     for number, line in enumerate(lines):
         around = lines[max(0, number - _NEIGHBOURS) : number + _NEIGHBOURS]
@@ -514,9 +514,9 @@ def _continues_paragraph(
     if before.text.endswith(HYPHEN_AT_LINE_END):
         return True
     if line.top > before.top:
-        # If the line is in the next column, its position does not show whether it continues the paragraph.
+        # The line is in the next column, so its position does not show whether it continues the paragraph.
         return _is_open(before.text) and line.text[:1].islower()
-    # If the first word would have fitted on the previous line, that line was ended on purpose.
+    # If the first word would have fitted on the previous line, the author ended that line on purpose.
     word_width = (line.right - line.left) * len(line.text.split(" ", 1)[0]) / len(line.text)
     if _has_gap(before, line, usual) or right - before.right > 1.15 * word_width + 0.6 * line.size:
         return False
@@ -529,7 +529,7 @@ def _is_open(text: str) -> bool:
 
 def _has_gap(before: PdfLine, line: PdfLine, usual: float) -> bool:
     """Whether the gap between two lines is wider than usual, or the second line is in another column."""
-    # A second line that is far above the bottom of the first is in another column.
+    # If the second line is far above the bottom of the first, it is in another column.
     size = max(before.size, line.size)
     space = before.bottom - line.top
     return space > max(0.45 * size, usual + 0.3 * size) or space < -2.0 * size
@@ -553,7 +553,7 @@ def document_words(texts: Sequence[str]) -> set[str]:
 
 
 def join_hyphenated_words(text: str, known: set[str]) -> str:
-    """Join words that are split at a line end. Keep the hyphen if `known` has both halves but not the whole word."""
+    """Join words that are split at a line end. Keep the hyphen if both halves, but not the whole word, are `known`."""
 
     def join(match: re.Match[str]) -> str:
         first, last = match.group(1), match.group(3)

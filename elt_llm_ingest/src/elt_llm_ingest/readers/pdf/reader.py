@@ -1,4 +1,4 @@
-"""Read the text layer of PDFs, or scanned pages by OCR, with headings found by the outline or by type sizes."""
+"""Read the text layer of PDFs, or scanned pages by OCR. Headings are found by the bookmarks or by font sizes."""
 
 import itertools
 import re
@@ -37,30 +37,30 @@ from elt_llm_ingest.readers.pdf.layout import (
 from elt_llm_ingest.readers.tesseract import NOT_INSTALLED, TesseractFailed, recognise
 
 OCR_VERSION = 1
-"""Raise this version when a change may alter the text of a picture."""
+"""Increase this number whenever a change may alter the text of a picture."""
 DOTS_PER_INCH = 300
 _MAX_PIXELS = 40_000_000
 _POINTS_PER_INCH = 72
-_MIN_CONFIDENCE = 40.0  # mean of a paragraph, 0 to 100; false text in pictures has lower values
-_WORD_ROW = "5"  # level of the rows that contain a word
+_MIN_CONFIDENCE = 40.0  # mean confidence of a paragraph's words, 0 to 100; false text in pictures has lower values
+_WORD_ROW = "5"  # the first column of rows that contain a word
 _COLUMNS = 12  # columns of tesseract's table; the last two are confidence and text
 
 
 @dataclass(frozen=True)
 class PageOcr:
-    """Read pages by OCR, with the `ocr_languages` and the `ocr_engine` of ReaderOptions."""
+    """Reads pages by OCR. `languages` and `engine` are the `ocr_languages` and `ocr_engine` of ReaderOptions."""
 
     languages: str
     engine: str
 
     @property
     def identity(self) -> str:
-        """The version, languages and engine of the OCR, since the text depends on them."""
+        """The version, languages and engine of the OCR, on which the text depends."""
         return f"ocr{OCR_VERSION}-{self.languages}-{self.engine.replace(' ', '-') or 'none'}"
 
     @property
     def described(self) -> str:
-        """Return the OCR engine and its languages in words, for notes."""
+        """The OCR engine and its languages in words, for notes."""
         return f"{self.engine}, {self.languages}"
 
     def read(self, page: pypdfium2.PdfPage) -> list[PdfParagraph]:
@@ -72,7 +72,7 @@ class PageOcr:
 
 
 def ocr_paragraphs(table: str) -> list[PdfParagraph]:
-    """Return the paragraphs in tesseract's table of words. List items and rules start a paragraph of their own."""
+    """Return the paragraphs in tesseract's table of words. Each list item or rule is a separate paragraph."""
     rows = [row for row in (line.split("\t") for line in table.splitlines()) if len(row) == _COLUMNS]
     words = [row for row in rows if row[0] == _WORD_ROW and row[11].strip()]
     paragraphs: list[PdfParagraph] = []
@@ -112,22 +112,22 @@ def _render_page(page: pypdfium2.PdfPage) -> tuple[int, bytes]:
 
 
 _MAX_BOOKMARKS = 20_000
-_LARGER = 1.12  # ratio of the smallest heading to the body text, in type size
-_LONGEST = 150  # characters of a heading or title
-_OFTEN = 2  # a bold line that occurs more often is a label
-_SHARE = 0.15  # share of all characters; a size with a larger share is not used for headings
-_MOST_LINES = 3  # lines of one heading
-_LONGEST_NUMBER = 14  # characters of the number before a heading, such as "chapter12"
-_MOST_TITLE_WORDS = 8  # words of an italic heading
-_NEARLY = 0.95  # ratio of two type sizes that may be equal
+_LARGER = 1.12  # the least font size of a heading, divided by that of the body text
+_LONGEST = 150  # characters in a heading or title
+_OFTEN = 2  # a bold line that occurs more often is a label, not a heading
+_SHARE = 0.15  # share of all characters; a font size with a larger share is not a heading's
+_MOST_LINES = 3  # the most lines of one heading
+_LONGEST_NUMBER = 14  # characters in the number before a heading, such as "chapter12"
+_MOST_TITLE_WORDS = 8  # words in an italic heading
+_NEARLY = 0.95  # the least ratio of two font sizes that may be equal
 _TITLE_LINES = 20  # lines that are searched for the title
 _NOT_TITLES = ("contents", "tableofcontents", "index")
-_LEVELS = 4  # heading levels that differ in type size
+_LEVELS = 4  # the most heading levels by font size
 _NOT_WORDS = re.compile(r"[\W_]+")
 
 
 def outline_titles(pdf: pypdfium2.PdfDocument) -> dict[int, list[tuple[str, int]]]:
-    """Return the titles and levels (from 1) of the bookmarks for each page (from 0)."""
+    """Return the titles and levels (from 1) of the bookmarks, by the page (from 0) to which they lead."""
     titles: dict[int, list[tuple[str, int]]] = {}
     try:
         for bookmark in itertools.islice(pdf.get_toc(), _MAX_BOOKMARKS):
@@ -137,13 +137,13 @@ def outline_titles(pdf: pypdfium2.PdfDocument) -> dict[int, list[tuple[str, int]
             if page is not None and title:
                 titles.setdefault(page, []).append((title, bookmark.level + 1))
     except (UnicodeDecodeError, pypdfium2.PdfiumError):
-        # The bookmarks before the damaged bookmark are still useful.
+        # The bookmarks before the damaged one are still useful.
         return titles
     return titles
 
 
 def headings_by_outline(lines: Sequence[PdfLine], bookmarks: Sequence[tuple[str, int]]) -> dict[int, int]:
-    """Map the index of each line that shows a bookmark's title, perhaps after a number, to the bookmark's level."""
+    """Map the index of each line that is a bookmark's title, perhaps after a number, to the bookmark's level."""
     keys = [_title_key(line.text) for line in lines]
     levels: dict[int, int] = {}
     for title, level in bookmarks:
@@ -153,7 +153,7 @@ def headings_by_outline(lines: Sequence[PdfLine], bookmarks: Sequence[tuple[str,
 
 
 def _title_lines(title: str, keys: Sequence[str], taken: Mapping[int, int]) -> range:
-    """Return the range of the first line, or consecutive lines, with this title; an empty range if there are none."""
+    """Return the range of the first line, or consecutive lines, with this title; an empty range if there is none."""
     for count in range(1, _MOST_LINES + 1):
         for first in range(len(keys) - count + 1):
             lines = range(first, first + count)
@@ -170,10 +170,10 @@ def _title_key(text: str) -> str:
 
 @dataclass(frozen=True)
 class Typography:
-    """The typography of the headings in a document without an outline.
+    """The font sizes by which headings are found in a document without bookmarks.
 
-    `body` is the type size of most characters. `levels` is the heading level of each larger size. `labels` are bold
-    lines that repeat, such as the header of a table; they are not headings.
+    `body` is the font size of most characters. `levels` maps larger sizes to heading levels. `labels` are repeated bold
+    lines, such as table headers, which are not headings.
     """
 
     body: float
@@ -182,7 +182,7 @@ class Typography:
 
 
 def measure_typography(pages: Sequence[Sequence[PdfLine]]) -> Typography:
-    """Measure the type sizes and labels of a document. All heading sizes after the fourth get the fourth level."""
+    """Measure the font sizes and labels of a document. All heading sizes after the fourth get the fourth level."""
     letters: Counter[float] = Counter()
     for lines in pages:
         for line in lines:
@@ -194,7 +194,7 @@ def measure_typography(pages: Sequence[Sequence[PdfLine]]) -> Typography:
 
 
 def _heading_levels(pages: Sequence[Sequence[PdfLine]], body: float, letters: Mapping[float, int]) -> dict[float, int]:
-    """Return heading levels for rarely used sizes above `body`. A size on one page only does not lower other levels."""
+    """Return heading levels for rarely used sizes above `body`. Sizes that are on one page only do not shift others."""
     page_counts: Counter[float] = Counter()
     for lines in pages:
         page_counts.update({line.size for line in lines if line.size >= body * _LARGER and _may_be_heading(line)})
@@ -215,13 +215,13 @@ def headings_by_typography(lines: Sequence[PdfLine], typography: Typography) -> 
         if line.size in typography.levels:
             levels[number] = numbered_level(line.text) or typography.levels[line.size]
             continue
-        # The gap above a heading is wider than the gaps between the lines of a paragraph.
+        # The gap above a heading is wider than the gaps inside a paragraph.
         apart = before is None or before.bottom - line.top > 0.35 * line.size or line.top > before.top
         if line.text in typography.labels:
             continue
         after = lines[number + 1] if number + 1 < len(lines) else None
         is_bold = line.bold and apart and line.size >= typography.body
-        # Italic type of the same nominal size may measure slightly smaller.
+        # Italic letters of the same nominal size may measure slightly smaller.
         is_italic = line.size >= _NEARLY * typography.body and _is_italic_title(before, line, after, apart=apart)
         if is_bold or is_italic:
             levels[number] = numbered_level(line.text) or below
@@ -229,7 +229,7 @@ def headings_by_typography(lines: Sequence[PdfLine], typography: Typography) -> 
 
 
 def _is_italic_title(before: PdfLine | None, line: PdfLine, after: PdfLine | None, *, apart: bool) -> bool:
-    """Whether an italic line of capitalised words is outside a paragraph and precedes upright text."""
+    """Return whether a line is italic, has capitalised words, is not inside a paragraph and precedes upright text."""
     words = [word for word in line.text.split() if word[:1].isalpha() and len(word) > 3]
     titled = bool(words) and all(word[0].isupper() for word in words) and len(words) <= _MOST_TITLE_WORDS
     ended = before is None or before.text.endswith((".", "!", "?", ":"))
@@ -238,7 +238,7 @@ def _is_italic_title(before: PdfLine | None, line: PdfLine, after: PdfLine | Non
 
 
 def _drop_long_runs(lines: Sequence[PdfLine], levels: Mapping[int, int]) -> dict[int, int]:
-    """Remove four or more consecutive lines of one size from the headings, because these are prose in large type."""
+    """Remove runs of four or more consecutive lines of one font size from the headings: they are large prose."""
     kept: dict[int, int] = {}
     run: list[int] = []
     for number in [*sorted(levels), len(lines) + 1]:
@@ -257,7 +257,7 @@ def _may_be_heading(line: PdfLine) -> bool:
 
 
 def find_title(lines: Sequence[PdfLine], body: float) -> str:
-    """Return the largest neighbouring lines of a title page, or "" if no line is larger than the body text."""
+    """Return the largest lines at the top of a page as a title, or "" if none is clearly larger than the body text."""
     candidates = [
         number
         for number, line in enumerate(lines[:_TITLE_LINES])
@@ -277,20 +277,20 @@ def find_title(lines: Sequence[PdfLine], body: float) -> str:
 
 
 Key = TypeVar("Key")
-_EDGE_LINES = 2  # lines at the top and at the bottom of a page that may be running lines
+_EDGE_LINES = 2  # lines at the top, and at the bottom, of a page that may be headers or footers ("running lines")
 _DIGITS = re.compile(r"\d+|\b[ivxlc]{1,7}\b")
-_MIN_PAGES = 3  # pages on which a running line occurs
-_POINTS = 6.0  # height of the bands by which the positions of lines are compared
-_END_WORDS = 3  # words at the start or end of a line that are compared
+_MIN_PAGES = 3  # the fewest pages on which a running line occurs
+_POINTS = 6.0  # the height of the bands into which lines are sorted to compare their positions
+_END_WORDS = 3  # words at the start, and at the end, of a line that are compared
 
 
 def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
     """Remove headers, footers and page numbers from the edges of the pages.
 
-    - A line is removed if it repeats on three pages and on a fifth of all pages.
-    - If a third of the pages have such a line at one height, any repeated line at that height is removed.
-    - If the pages are numbered, a line that starts or ends with its page number is removed.
-    - If lines on a third of the pages start or end with the same words, each is removed whose rest is a line elsewhere.
+    - A line is removed if it occurs on at least three pages and a fifth of all pages.
+    - If a third of the pages have such a line at the same height, any repeated line at that height is removed.
+    - If the pages are numbered, a line that starts or ends with its page's number is removed.
+    - If lines on a third of the pages share first or last words, those whose other words also form a line are removed.
     """
     edges = [list(_edge_lines(lines)) for lines in pages]
     filled = sum(map(bool, pages))
@@ -302,7 +302,7 @@ def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
         ([(edge, _height_band(line)) for edge, line, key in lines if (edge, key) in running] for lines in edges),
         filled / 3,
     )
-    # Differences between printed page numbers and page indexes. There are several if chapters restart at page 1.
+    # Differences between printed page numbers and page indexes: several if each chapter restarts at page 1.
     offsets = _frequent(
         (
             [(edge, offset) for edge, line, _ in lines for offset in _number_offsets(line, number)]
@@ -333,9 +333,9 @@ def _frequent(pages: Iterable[Iterable[Key]], least: float) -> set[Key]:
 
 
 def _edge_lines(lines: Sequence[PdfLine]) -> Iterator[tuple[str, PdfLine, str]]:
-    """Yield the outermost lines of a page: the edge ("top" or "bottom"), the line, and its text with digits replaced.
+    """Yield a page's outermost lines: the edge ("top" or "bottom"), the line, and its text with numbers replaced.
 
-    A line that only names the unit of a table, such as "(in thousands)", is not yielded.
+    Lines that only name the unit of a table, such as "(in thousands)", are skipped.
     """
     by_height = sorted((line for line in lines if not names_unit(line.text)), key=lambda line: -line.top)
     for line in by_height[:_EDGE_LINES]:
@@ -345,7 +345,7 @@ def _edge_lines(lines: Sequence[PdfLine]) -> Iterator[tuple[str, PdfLine, str]]:
 
 
 def _line_ends(edge: str, line: PdfLine, key: str) -> list[tuple[tuple[str, int, str], str]]:
-    """Return two pairs: the first words of a line (with edge and height) and its other words; the same for the last."""
+    """Split a line into its first words (with edge and height) and the rest, and again into its last and the rest."""
     words = key.split()
     if len(words) <= _END_WORDS:
         return []
@@ -366,12 +366,12 @@ def _height_band(line: PdfLine) -> int:
 
 
 def _number_offsets(line: PdfLine, page: int) -> set[int]:
-    """Return the first and the last word of a line if they are numbers, each minus `page`, which counts from 0."""
+    """Return a line's first and last word, as far as they are numbers, each minus the page's index (from 0)."""
     words = line.text.split()
     return {int(word) - page for word in (words[0], words[-1]) if word.isdecimal() and len(word) <= 4}
 
 
-# Names in place of an unknown author: programs, software companies and user accounts.
+# Names in the author property that are not authors: programs, software companies and user accounts.
 _NO_AUTHORS = (
     *("unknown", "anonymous", "author", "user", "admin", "administrator", "owner", "default", "root", "none", "n/a"),
     *("microsoft", "adobe", "latex", "pdftex", "libreoffice", "openoffice", "acrobat", "quark", "indesign", "scan"),
@@ -401,7 +401,7 @@ _FILE_ENDS = (".doc", ".docx", ".indd", ".pdf", ".dvi", ".odt", ".pptx", ".ppt",
 
 
 class PdfReader(DocumentReader):
-    """Read the text layer of a PDF. If OCR is on, it reads pages without one. Not thread-safe, as pdfium is not."""
+    """Reads the text layer of a PDF, and pages without one by OCR if that is on. Not thread-safe, as pdfium is not."""
 
     name: ClassVar[str] = "pdf"
     version: ClassVar[int] = 6
@@ -411,7 +411,7 @@ class PdfReader(DocumentReader):
 
     @property
     def identity(self) -> str:
-        """The name and version of the reader, and the identity of its OCR."""
+        """Identifies the reader: its name and version and, if OCR is on, the OCR's identity."""
         return super().identity + (f"+{self._ocr.identity}" if self._ocr else "")
 
     def read(self, path: Path) -> ParsedDocument:
@@ -429,7 +429,7 @@ class PdfReader(DocumentReader):
 
 
 class _Pages:
-    """The lines of all pages of an open PDF, with its typography and outline."""
+    """The lines of all pages of an open PDF, with its font sizes and bookmarks."""
 
     def __init__(self, pdf: pypdfium2.PdfDocument, name: str, ocr: PageOcr | None) -> None:
         self.pdf, self.name, self.ocr = pdf, name, ocr
@@ -503,7 +503,7 @@ class _Pages:
         return values
 
     def _title(self, title: str) -> str:
-        """Return the title in the properties if an author wrote it, else a heading or the largest line at the top."""
+        """Return the PDF's title unless it looks generated, else the only top-level bookmark, else the largest line."""
         low = title.casefold()
         if title and not low.startswith(_PROGRAM_TITLES) and not low.endswith(_FILE_ENDS):
             return title
@@ -556,7 +556,7 @@ def _add_paragraphs(builder: DocumentBuilder, content: Sequence[PdfParagraph]) -
 
 
 def _table_header(table: Sequence[PdfParagraph]) -> str:
-    """Return the first row of a table if it has no digits and two rows with several cells follow it, else ""."""
+    """Return the first row of a table if it has no digits and the next two rows have several cells, else ""."""
     first, following = table[0].text, table[1:3]
     alike = [row for row in following if row.kind == "table" and row.text.count(CELL_SEPARATOR) > 0]
     return first if len(alike) == 2 and not any(map(str.isdigit, first)) else ""

@@ -1,9 +1,9 @@
-"""Read the characters of a PDF page in logical order, and recognise a text layer that no reader can use.
+"""Read the characters of a PDF page in logical order, and recognise a text layer that is meaningless.
 
 pdfium returns the characters of a line in the order in which the file draws them, and reverses what it takes for
-right-to-left text. Programs draw Arabic and Hebrew in either direction, letter by letter or with ligatures, so that the
-result has words or ligatures in reverse. A line with such letters is therefore put into order again by the positions of
-its characters. This is the inverse of the Unicode bidirectional algorithm (Unicode Standard Annex 9).
+right-to-left text. Since programs draw Arabic and Hebrew in either direction, letter by letter or with ligatures, the
+result can contain reversed words or ligatures. The characters of lines with such letters are therefore ordered again by
+their positions. This is the inverse of the Unicode bidirectional algorithm (Unicode Standard Annex 9).
 """
 
 import ctypes
@@ -22,14 +22,14 @@ from elt_llm_core.text.stems import stopwords_of
 
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _FORMS = re.compile("[\ufb1d-\ufb4f\ufb50-\ufdff\ufe70-\ufefc]")
-_SPACE_WIDTH = 0.18  # share of the type size; the gaps between the letters of a word are below 0.1
+_SPACE_WIDTH = 0.18  # share of the font size; the gaps between the letters of a word are below 0.1
 _LEAST_SPACE = 0.1  # points
 _BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
 
 
 @dataclass(frozen=True)
 class _Glyph:
-    """The letter with its vowel marks, or the letters of a ligature, that a PDF draws at one position."""
+    """What a PDF draws at one position: a letter with its vowel marks, or a ligature of letters."""
 
     text: str
     index: int
@@ -44,10 +44,10 @@ class _Glyph:
 
 
 class PageText:
-    """The text of a page, one line after another, with the position and type of each character.
+    """The text of a page, one line after another, with the position and font of each character.
 
-    If most letters of a page are written from right to left, the boxes are mirrored. So text always continues at larger
-    x.
+    If most letters of a page are written from right to left, the characters' boxes are mirrored, so that text always
+    continues at larger x.
     """
 
     def __init__(self, page: pypdfium2.PdfPage) -> None:
@@ -62,33 +62,33 @@ class PageText:
             self._order_lines()
 
     def close(self) -> None:
-        """Release the memory of pdfium."""
+        """Release pdfium's memory for the page."""
         self._page.close()
 
     def box(self, position: int) -> pdfium.FS_RECTF:
-        """Return the box of a character in points, with y upwards. On a mirrored page x counts from the right edge."""
+        """Return a character's box in points, with y upwards. On a mirrored page, x counts from the right edge."""
         box = self._box(self._index(position))
         if self._width:
             box.left, box.right = self._width - box.right, self._width - box.left
         return box
 
     def base_line(self, position: int) -> float:
-        """Return the height of the base line of a character in points."""
+        """Return the height of a character's base line on the page, in points."""
         return self._origin(self._index(position))[1]
 
     def font_size(self, position: int) -> float:
-        """Return the type size in points; 1.0 where the file scales the type by a matrix."""
+        """Return the font size of a character in points. It can be 1.0 if the file scales the font by a matrix."""
         return float(pdfium.FPDFText_GetFontSize(self._page, self._index(position)))
 
     def is_bold(self, position: int) -> bool:
-        """Whether the font of a character is bold, by its weight or its name."""
+        """Return whether a character's font is bold, according to its weight or name."""
         if pdfium.FPDFText_GetFontWeight(self._page, self._index(position)) >= 600:  # semi-bold
             return True
         name = self._font_name(position)
         return b"bold" in name or b"black" in name
 
     def is_italic(self, position: int) -> bool:
-        """Whether the font of a character is italic, by its name."""
+        """Return whether a character's font is italic, according to its name."""
         name = self._font_name(position)
         return b"italic" in name or b"oblique" in name
 
@@ -98,7 +98,7 @@ class PageText:
         return name.value.lower()
 
     def is_unreadable(self) -> bool:
-        """Whether the fonts of the page do not define which letters they draw, so that the text is meaningless."""
+        """Return whether the text is meaningless, because the page's fonts do not define which letters they draw."""
         shown = [position for position, character in enumerate(self.text[:_TESTED]) if not character.isspace()]
         if len(shown) < _FEWEST_CHARACTERS:
             return False
@@ -109,14 +109,14 @@ class PageText:
         unmapped = sum(
             pdfium.FPDFText_HasUnicodeMapError(self._page, self._index(position)) == 1 for position in sample
         )
-        # Old fonts have no map to Unicode, but number their letters as ASCII does. Such a text has common words.
+        # Some old fonts have no map to Unicode but number letters as ASCII does. Such a text contains common words.
         return unmapped > _MOST_UNMAPPED * len(sample) and not _has_common_words(self.text[:_TESTED])
 
     def _index(self, position: int) -> int:
         return position if self._indexes is None else self._indexes[position]
 
     def _text_of_pdfium(self) -> str:
-        """Return the text with exactly one character for each of pdfium's characters, so that their indexes agree."""
+        """Return the text, with exactly one Python character for each pdfium character, so that their indexes agree."""
         count = self._page.count_chars()
         text: str = self._page.get_text_range()
         if len(text) == count:
@@ -125,7 +125,7 @@ class PageText:
         return "".join(chr(code) if code <= sys.maxunicode and not 0xD800 <= code <= 0xDFFF else " " for code in codes)
 
     def _order_lines(self) -> None:
-        """Put the characters of each line that has right-to-left letters into reading order."""
+        """Put the characters of lines that contain right-to-left letters into reading order."""
         pieces: list[str] = []
         indexes: list[int] = []
         for numbers in self._joined_lines():
@@ -136,7 +136,7 @@ class PageText:
         self.text, self._indexes = "\n".join(pieces), indexes
 
     def _joined_lines(self) -> Iterator[list[int]]:
-        """Yield the character indexes of each line. pdfium ends a line where the next letter is drawn further left."""
+        """Yield each line's character indexes. pdfium splits lines where the next letter is further left: join them."""
         line: list[int] = []
         first = 0
         for raw in self.text.split("\n"):
@@ -151,7 +151,7 @@ class PageText:
         yield line
 
     def _is_same_line(self, before: Sequence[int], numbers: Sequence[int]) -> bool:
-        """Whether the second part of a line is beside the first on one base line, less than a letter apart."""
+        """Return whether two parts are one line: they are on one base line and less than a letter apart."""
         if not self._width and not any(_RIGHT_TO_LEFT.match(self.text[index]) for index in (*before, *numbers)):
             return False
         shown = [[index for index in part if not self.text[index].isspace()] for part in (before, numbers)]
@@ -177,13 +177,13 @@ class PageText:
         return (_pair_brackets(text) if right_to_left else text), order
 
     def _font_size_at(self, index: int) -> float:
-        """Return the type size in points at pdfium's index. If a matrix scales the type, the box is measured."""
+        """Return the font size in points at pdfium's index. If a matrix scales the font, measure the box instead."""
         size = float(pdfium.FPDFText_GetFontSize(self._page, index))
         box = self._box(index)
         return size if size > 1.5 else box.top - box.bottom
 
     def _glyphs(self, numbers: Sequence[int]) -> list[_Glyph]:
-        """Return the glyphs of a line from left to right, with the marks and ligatures of their letters."""
+        """Return the glyphs of a line from left to right. Ligatures are joined, and vowel marks are attached."""
         glyphs: list[_Glyph] = []
         marks: list[_Glyph] = []
         for index in numbers:
@@ -209,13 +209,13 @@ class PageText:
 
 @cache
 def _ligatures() -> frozenset[str]:
-    """Return the letters of the Arabic ligatures that Unicode has, in logical order."""
+    """Return the letters of each Hebrew or Arabic ligature in Unicode, in logical order."""
     letters = (unicodedata.normalize("NFKC", chr(code)) for code in (*range(0xFB50, 0xFE00), *range(0xFE70, 0xFEFD)))
     return frozenset(ligature for ligature in letters if len(ligature) > 1)
 
 
 def _join_ligatures(glyphs: Sequence[_Glyph]) -> list[_Glyph]:
-    """Join letters that share one box into the ligature that they form; pdfium may have reversed them."""
+    """Join letters that share one box into a ligature. Restore their order if pdfium has reversed them."""
     joined: list[_Glyph] = []
     for _, group in groupby(glyphs, key=lambda glyph: (glyph.left, glyph.right, glyph.origin)):
         letters = list(group)
@@ -239,7 +239,7 @@ def _attach_marks(glyphs: list[_Glyph], marks: Sequence[_Glyph]) -> list[_Glyph]
 
 
 def _with_spaces(glyphs: Sequence[_Glyph], size: float) -> Iterator[_Glyph]:
-    """Yield glyphs from left to right. Insert a space in each wide gap where the file has none."""
+    """Yield the glyphs, and a space in each wide gap where the file has none."""
     for before, glyph in pairwise(glyphs):
         yield before
         is_apart = glyph.origin - before.right > _SPACE_WIDTH * size
@@ -249,7 +249,7 @@ def _with_spaces(glyphs: Sequence[_Glyph], size: float) -> Iterator[_Glyph]:
 
 
 def reading_order(glyphs: Sequence[_Glyph], right_to_left: bool) -> list[_Glyph]:
-    """Put glyphs, given from left to right, into the order in which they are read."""
+    """Put glyphs that are given from left to right into reading order."""
     if right_to_left:
         return _read_to_the_left(glyphs)
     ordered: list[_Glyph] = []
@@ -281,10 +281,10 @@ def _read_to_the_left(glyphs: Sequence[_Glyph]) -> list[_Glyph]:
 
 
 def _left_to_right_run(glyphs: Sequence[_Glyph], end: int, is_arabic: bool) -> int:
-    """Return the start of the left-to-right text (Latin words, numbers) before `end`: `end - 1` for a single glyph."""
+    """Return the start of the left-to-right text (Latin words, numbers) before `end`, else `end - 1`."""
     kinds = [glyph.direction for glyph in glyphs[:end]]
     start = end - 1
-    # In Hebrew, a percent or currency sign is read as part of the number beside it. In Arabic it is not.
+    # In Hebrew, but not in Arabic, a percent or currency sign is read as part of the number beside it.
     numeric = ("EN", "AN") if is_arabic else ("EN", "AN", "ET")
     if kinds[start] not in ("L", *numeric):
         return start
@@ -309,8 +309,7 @@ def _left_to_right_run(glyphs: Sequence[_Glyph], end: int, is_arabic: bool) -> i
 def _pair_brackets(text: str) -> str:
     """Turn the brackets of a right-to-left line so that each pair opens before it closes.
 
-    Such a line is drawn with mirrored brackets. Some files store the bracket that is meant, others the one that is
-    drawn.
+    Such a line is drawn with mirrored brackets. Some files store the intended bracket, others the one that is drawn.
     """
     for opening, closing in _BRACKETS:
         count = text.count(opening) + text.count(closing)
@@ -323,31 +322,31 @@ def _pair_brackets(text: str) -> str:
 
 _FEWEST_CHARACTERS = 40
 _SAMPLED_CHARACTERS = 300
-_TESTED = 2000  # characters at the start of a page
-_MOST_UNMAPPED = 0.3  # share of the sampled characters
+_TESTED = 2000  # characters at the start of a page that are tested
+_MOST_UNMAPPED = 0.3  # of the sampled characters, as a share
 _FEWEST_LETTERS = 200
-_LEAST_VOWELS = 0.22  # share of the Latin letters
-_LEAST_LETTERS = 0.3  # share of letters and digits in the characters
-_LEAST_COMMON_WORDS = 0.03  # share of the words
+_LEAST_VOWELS = 0.22  # of the Latin letters, as a share
+_LEAST_LETTERS = 0.3  # letters and digits, as a share of the characters
+_LEAST_COMMON_WORDS = 0.03  # of the words, as a share
 _WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 def is_unprintable(character: str) -> bool:
-    """Whether a character is a control, surrogate, private-use, unassigned or replacement character."""
+    """Return whether a character is a control, surrogate, private-use, unassigned or replacement character."""
     return character == "\ufffd" or unicodedata.category(character) in ("Cc", "Co", "Cn", "Cs")
 
 
 def is_meaningless(text: str) -> bool:
     """Return whether a text is not in any language.
 
-    Such a text consists mostly of signs, or of Latin letters without vowels and common words. A font without a map to
-    Unicode yields its own numbering of the letters: "The quick fox" becomes "7KH TXLFN IR[" or a row of signs.
+    Such a text consists mostly of signs, or of Latin letters with few vowels and few common words. It results from
+    fonts that number letters in their own way: "The quick fox" becomes "7KH TXLFN IR[" or a row of signs.
     """
     shown = [character for character in text if not character.isspace()]
     letters = [character for character in shown if character.isalpha()]
     digits = sum(map(str.isdigit, shown))
     if len(shown) >= _FEWEST_LETTERS and len(letters) + digits < _LEAST_LETTERS * len(shown):
-        # Dots, lines and bars do not count, since tables of contents, forms and tables have many of them.
+        # Dots, lines and bars do not count, since tables of contents, forms and tables contain many of them.
         signs = sum(not character.isalnum() and character not in "._-|=·•…" for character in shown)
         return signs > len(shown) / 2
     latin = [unicodedata.normalize("NFD", letter)[0].lower() for letter in letters]
