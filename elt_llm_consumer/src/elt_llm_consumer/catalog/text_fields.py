@@ -1,4 +1,4 @@
-"""Read the fields of an entity from sentences and tables of the texts, helped by a search."""
+"""Read an entity's fields from the sentences and tables of the texts, with the help of a search."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -21,7 +21,7 @@ _DEEPER = 2
 
 _OWN_ROW, _OWN_RECORD, _LISTED, _LISTED_RECORD = 1.0, 0.9, 0.8, 0.75
 _KIND = 0.86
-"""The score of a row about one kind of the entity. Such rows are shown only among sentences."""
+"""The score of a row about one kind of the entity. Such rows are used only if no row is about the entity itself."""
 _BETWEEN = re.compile(r"[,;]|\s(?:and|or|und|oder)\s")
 _NUMBERED = re.compile(r"^[A-Z]{0,4}\s?[\d.]{1,8}[a-z]?$")
 
@@ -50,7 +50,7 @@ class TableField:
     def candidates(self, name: str, *, similar: bool = False) -> list[FieldCandidate]:
         """Return the field's values in table rows about a name, best first.
 
-        If `similar`, return the values under headers that only contain a configured header: "Retention in the system".
+        If `similar`, return values under headers that contain a configured header and more: "Retention in the system".
         """
         keys, found = self._keys(name), []
         for statement, value in self._similar if similar else self._rows:
@@ -111,7 +111,7 @@ def _subject(cells: Sequence[TableCell]) -> TableCell:
 
 
 _BESIDE_TABLE = 0.85
-"""If a table gives the value, sentences are added only with at least this score."""
+"""If a table gives the value, only sentences with at least this score are added to it."""
 _PERIODS = frozenset({"day", "week", "month", "year"})
 _SAME_RANK = 0.11
 """Rows whose scores differ by at most this much can contradict each other."""
@@ -185,7 +185,7 @@ class TextField:
         return FieldFacts(cell, (*own, *chunks) if with_chunks else ())
 
     def search_further(self, name: str, facts: FieldFacts, ask: AskModel) -> FieldFacts:
-        """Return the facts with the chunks of further searches before the known chunks; unchanged if no chunk is new.
+        """Return the facts with new chunks from further searches before the known ones; `facts` itself if none is new.
 
         Raises RetrievalError and the errors of `ask`.
         """
