@@ -97,7 +97,7 @@ def _entity_row(
 
 def _term_row(key: str, definitions: Sequence[Definition]) -> Row:
     at = tuple(one.evidence for one in definitions)
-    term, note = definitions[0].term, "No entity of the model has this name or one of its aliases."
+    term, note = definitions[0].term, "No entity in the model has this term as its name or alias."
     cells = {
         "gap": _gap_cell(HANDBOOK_ONLY, at, note),
         "in_model": absent_cell(note),

@@ -229,13 +229,13 @@ class DefinitionTables:
         return tuple(dict.fromkeys(name for name in names if any(map(str.isalnum, name))))
 
     def _without_header(self, cell: tuple[int, int]) -> tuple[int, int]:
-        """Return the span of a cell without its column header, which wide sheets repeat in each cell: "Element: Valve"."""
+        """Return the span of a cell without its column header, which wide sheets repeat in a cell: "Element: Valve"."""
         label = _LABEL.match(self._layout.text, *cell)
         labelled = label is not None and fold(label[1]) in self._labels
         return trim_span(self._layout.text, label.end(), cell[1]) if label is not None and labelled else cell
 
     def _continues(self, columns: DefinitionColumns, cells: Sequence[tuple[int, int]]) -> bool:
-        """Return whether a row continues the meaning in the row above: its term is empty, but its last cell has text."""
+        """Return whether a row continues the meaning in the row above: no term, but text in the last cell."""
         if columns.meaning != columns.count - 1 or len(cells) != columns.count:
             return False
         body = cells[columns.meaning]

@@ -1,4 +1,4 @@
-"""Find the kind of a candidate entity, such as role or document, by its definition, its name, or its actions."""
+"""Find the kind of a candidate entity, such as role or document, from its definition, its name, or its actions."""
 # ruff: noqa: SIM905 - word lists are easier to read as text.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ _PARTS = frozenset("kind type form sort set group collection series".split())
 
 @dataclass(frozen=True)
 class Genus:
-    """The genus of a definition, which is the general noun in it: "person" in "The person who keeps ..."."""
+    """The genus of a definition: its general noun, such as "person" in "The person who keeps ..."."""
 
     definition: Definition
     words: str
@@ -90,7 +90,7 @@ class KindClassifier:
         return self._words.of(genus.words) or self._words.of(genus.first)
 
     def _plain_kind(self, candidate: EntityCandidate) -> tuple[EntityKind, str] | None:
-        """Return the kind that the words of a candidate's definitions or name show by themselves; None if none do."""
+        """Return the kind that a candidate's definitions or name show by their own words, with these words, or None."""
         matches = map(self._kind_of, _definition_genera(candidate))
         return next(filter(None, matches), None) or self._words.of(candidate.name)
 

@@ -56,7 +56,7 @@ def refresh_kept_row(kept: StoredRow, sources: SourceDocuments) -> Row | None:
     """
     try:
         row = Row.model_validate_json(kept.content)
-    except ValidationError:  # a program version with another row format has stored this row
+    except ValidationError:  # the row was stored by a program version with another row format
         return None
     cells = {}
     for name, cell in row.cells.items():

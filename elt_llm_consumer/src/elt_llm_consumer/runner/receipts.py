@@ -20,7 +20,7 @@ from elt_llm_consumer.jobs.row_keys import SourceDocuments, code_hash, model_nam
 
 RECEIPT_SUFFIX = ".receipt.json"
 OUR_PACKAGES = ("elt-llm-core", "elt-llm-query", "elt-llm-consumer")
-_SOURCES = "elt-llm-consumer sources"  # names the hash of the source code in a receipt
+_SOURCES = "elt-llm-consumer sources"  # the name of the source code's hash in a receipt
 _SHORT_HASH = 16  # hex digits of a hash in a receipt, shortened because people read receipts too
 _LIBRARIES = ("llama-index-core", "bm25s", "chromadb", "numpy", "onnxruntime", "pydantic", "rapidfuzz", "tokenizers")
 

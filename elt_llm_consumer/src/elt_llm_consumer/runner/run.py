@@ -57,8 +57,8 @@ def create_job(kind: str, context: JobContext) -> BatchJob:
 def recipe_number(kind: str) -> int:
     """Return the version number of a job kind's prompts.
 
-    A higher number makes all rows again, at full cost. Raise the number when a change of the program gives other rows
-    for the same inputs. Rows that no model writes are remade after every such change anyway, since they cost little.
+    After an increase, all rows are made again, at full cost. Increase the number if a change in the program gives other
+    rows for the same inputs. Rows that no model writes are remade after every change anyway, since they cost little.
     """
     recipes: dict[str, int] = {"catalog": 3, "glossary": 2, "handbook": 3}
     return recipes.get(kind, 1)
