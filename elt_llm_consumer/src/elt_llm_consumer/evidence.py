@@ -19,7 +19,7 @@ class Evidence(EnterpriseRecord):
     """A verbatim quote of a document: `quote` equals text[span[0]:span[1]] of the document."""
 
     collection: str
-    source: str = Field(description="Path of the document in its collection; a part of a file adds # and its name.")
+    source: str = Field(description="Path in the collection; for a part of a file, followed by # and the part's name.")
     document_id: str
     document_hash: str = Field(description="SHA-256 of the file's bytes, 64 hex digits.")
     page: int | None = Field(None, ge=1, description="First page of the quote; None for formats without pages.")

@@ -131,7 +131,7 @@ class CatalogIndex:
 
     @cached_property
     def text_fields(self) -> Mapping[str, TextField]:
-        """For each field whose values come from the texts: its name and the object that reads it."""
+        """The readers of the fields whose values come from the texts, by field name."""
         default, engines = self.context.engine, self.context.engines
         return {
             name: TextField(field, self.section, self.statements, engines.get(field.profile, default), self._defining)
@@ -182,7 +182,7 @@ class CatalogIndex:
 
 
 def _is_common_word(name: str) -> bool:
-    """Return whether a term consists of stopwords and verbs, such as "must", which rules about other terms contain."""
+    """Return whether a term consists of stopwords and verbs, such as "must", which are in rules about other terms."""
     small = stopwords_of("en") | stopwords_of("de")
     words = name.split()
     return not name.isupper() and all(

@@ -17,7 +17,7 @@ _LEADING_COLUMNS = ("source", "handbook_term", "inventory_match", "proposed_doma
 
 
 class CatalogJob:
-    """Joins the enterprise model, the inventory and the texts, and reads the fields of each entity from the texts."""
+    """Matches the enterprise model with the inventory and the texts, and reads each entity's fields from the texts."""
 
     kind = "catalog"
 

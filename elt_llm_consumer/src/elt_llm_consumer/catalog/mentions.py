@@ -161,7 +161,7 @@ class StatementIndex:
 
     def of(self, name: str) -> Sequence[NamedStatement]:
         """Return the statements that mention the name, or are under a heading that is the name, in order."""
-        name = self._canonical.get(self.names.key(name), name)  # the first name of this key has the mentions
+        name = self._canonical.get(self.names.key(name), name)  # mentions are stored under the first name with this key
         if name not in self._by_name:
             self._by_name[name] = self._find(name)
         return self._by_name[name]

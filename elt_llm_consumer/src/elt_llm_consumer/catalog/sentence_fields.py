@@ -158,11 +158,11 @@ _MAX_STATEMENT_LENGTH = 3000
 """The maximum length, in characters, of a statement that is used as evidence."""
 _SENTENCE_WORDS = 8
 """Cue words count only in table cells with at least this many words."""
-# The words between two items of a list. "An agreement, a consent or a duty" does not state a duty of the consent.
+# The text between two items of an enumeration: in "a consent or a duty", the cue "duty" is not about the consent.
 _BESIDE = re.compile(
     r"\s{0,3}(?:,|or|and|oder|und)(?:\s{1,3}(?:or|and|the|an?|oder|und|der|die|das|eine?)){0,2}\s{0,3}$"
 )
-# A number. After a capitalized word, as in "Rule 4", and in "D3.2", it is a reference and not an amount.
+# A number, with a capitalized word before it. "Rule 4" and "D3.2" are references instead of amounts.
 _FIGURE = re.compile(r"(?<![\w.])([A-Z]\w{2,20} )?\d[\d.,]{0,11}(?!\w)")
 
 

@@ -53,7 +53,7 @@ def _fact_sheet_value(sheet: FactSheet, column: str) -> str:
 
 
 def _source_cell(value: str | tuple[str, ...], evidence: Sequence[Evidence], note: str) -> Cell:
-    """Return a found cell if there is evidence; without evidence (the source has no document), an inferred cell."""
+    """Return a found cell with the evidence; an inferred cell if there is none, because the source has no document."""
     return found_cell(value, evidence) if evidence else inferred_cell(value, note)
 
 
@@ -97,7 +97,7 @@ _HEADING_SCORE, _MENTION_SCORE = 0.5, 0.6  # scores of evidence that only shares
 
 @dataclass(frozen=True)
 class _DomainVotes:
-    """The votes that an entity, because it occurs together with a term, gives its own domain as domain of the term.
+    """The votes of one entity, which occurs together with a term, for the entity's domain as the term's domain.
 
     `count` is the number of votes. `weight` is `count`, reduced if many statements name the entity.
     """
@@ -142,7 +142,7 @@ def _propose_domain(index: CatalogIndex, term: CatalogTerm) -> tuple[str, dict[s
         evidence = [one.document.evidence(one.start, one.end, _HEADING_SCORE) for one in places]
         reason = f"{len(under)} of {len(named)} statements about the term are under '{title}'."
     else:
-        reason = "Too few statements name the term together with entities of one domain, or are under one heading."
+        reason = "Too few statements name the term with entities of one domain, and too few are under one heading."
         return "", {"proposed_domain": absent_cell(reason), "domain_status": inferred_cell("unknown", reason)}
     proposed = (inferred_cell(value, reason, evidence, confidence=round(share, 4)) for value in (domain, status))
     return domain, dict(zip(("proposed_domain", "domain_status"), proposed, strict=True))
@@ -291,7 +291,7 @@ class EntityTask(_CatalogTask):
         self._entity = entity
 
     def material(self) -> RowMaterial:
-        """Return the cells of the entity from the enterprise model, the inventory and the texts."""
+        """Gather the entity's cells from the enterprise model, the inventory and the texts."""
         index, entity = self._index, self._entity
         to_sheet, to_term = index.to_sheets.of_left(entity.id), index.to_terms.of_left(entity.id)
         term = index.terms.get(to_term.right) if to_term else None
@@ -355,7 +355,7 @@ class CatalogTermTask(_CatalogTask):
         super().__init__(index, writer, f"term/{term.key}", term.name, (domain, "") if domain else ())
 
     def material(self) -> RowMaterial:
-        """Return the cells of the term from the inventory and the texts."""
+        """Gather the term's cells from the inventory and the texts."""
         term, evidence = self._term, [self._term.definitions[0].evidence]
         before = {
             "source": _source_cell(
@@ -392,7 +392,7 @@ class RelationshipTask(RowTask):
         self.group = (source.domain, source.subgroup) if source else ()
 
     def material(self) -> RowMaterial:
-        """Return the cells from the enterprise model, and the sentences that name both entities."""
+        """Gather the relationship's cells from the enterprise model, and the sentences that name both entities."""
         drawn = self._relationship
         cells = {
             "source_entity": self._drawn(drawn.source.name),
@@ -422,7 +422,7 @@ class RelationshipTask(RowTask):
         ]
         best = sorted(both, key=lambda it: (-it[0], it[1].number))[: self._index.section.relationship_sentences]
         if not best:
-            return absent_cell("No sentence of the texts names both entities.")
+            return absent_cell("No sentence in the texts names both entities.")
         texts = tuple(one.content if one.cells else " ".join(one.text.split()) for _, one in best)
         evidence = [
             one.document.evidence(one.start, one.end, score, text)

@@ -144,11 +144,11 @@ class TextField:
         self._duties = TableField(settings.listed_under, statements, section.record_words)
 
     def facts(self, name: str, *, deeper: bool = False, with_chunks: bool = False) -> FieldFacts:
-        """Return the facts about `name`. If `deeper`, search for twice as many chunks. Raises RetrievalError."""
+        """Return what the texts state about `name`; `deeper` retrieves twice as many chunks. Raises RetrievalError."""
         named = [
             one
             for one in self._statements.of(name)
-            # A statement that only defines the entity does not count. A list of states may look like a definition.
+            # A statement that only defines the entity does not count, unless it is a list of states.
             if one.statement.number not in self._defining or (self.settings.states and find_states(one.statement.text))
         ]
         most = self.settings.at_most * (_DEEPER if deeper else 1)
@@ -179,7 +179,7 @@ class TextField:
         sentences = [*stating, *self._duties.responsible(name), *kinds]
         sentences.sort(key=lambda one: (-one.score, one.statement.number))
         cell = _combined_cell(values, sentences, most, note)
-        # Best statements that are in none of the chunks become chunks of their own, and come first.
+        # The best statements that no chunk contains become chunks of their own, and come first.
         apart = [one.statement for one in sentences[:most] if one.statement.number not in scores]
         own = (statement_chunk(one.document, one.start, one.end, one.headings) for one in apart)
         return FieldFacts(cell, (*own, *chunks) if with_chunks else ())

@@ -75,7 +75,7 @@ def _clause_start(text: str, end: int) -> int:
 
 
 def is_short_form(word: str) -> bool:
-    """Return whether a word looks like an abbreviation: two to ten characters, two and half of its letters capitals."""
+    """Return whether a word is short and has enough capitals for an abbreviation: two, and half of its letters."""
     if not _SHORT.match(word) or len(word) > _MAX_SHORT_FORM or not word[0].isalpha():
         return False
     capitals = sum(map(str.isupper, word))

@@ -312,7 +312,7 @@ class MissedEntries:
 
 
 def missed_entries(document: CorpusDocument, found: Iterable[Definition], settings: GlossarySection) -> MissedEntries:
-    """Compare the definitions that were read from a document with all entries that look like definitions.
+    """Find the entries in a document that look like definitions, but are not among those `found`.
 
     The entries are found by simpler patterns than the definitions: lists whose terms are in bold, after a sign such as
     "$", before a dash or colon, or above an indented text; headings with one short paragraph each; table rows with two

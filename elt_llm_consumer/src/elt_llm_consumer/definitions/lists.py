@@ -118,7 +118,7 @@ class EntryReader:
         """Return the entry that starts with lines[number], or None.
 
         `announced` means that the line is under a heading of definitions, where subheadings may be terms. `small` means
-        that a definition may follow its term directly, without a sign in between and without a capital letter.
+        that a definition may directly follow its term, even in lower case.
         """
         line = lines[number]
         if self._layout.is_row(line) or self._layout.is_contents(line.text):
@@ -289,7 +289,7 @@ class EntryReader:
         return ListEntry(self._draft(term, below.start, lines[last].end, 0.85), last + 1, "below")
 
     def usual_indent(self, lines: Sequence[TextLine]) -> int:
-        """Return the indent of most terms with indented text below them; 0 if these terms are too few or vary."""
+        """Return the indent of most terms with indented text below; 0 if these are too few or have various indents."""
         terms = (line for line, below in pairwise(lines) if below.indent > line.indent and self.is_alone(line))
         indents = Counter(line.indent for line in terms)
         indent, count = max(indents.items(), key=itemgetter(1), default=(0, 0))
@@ -382,7 +382,7 @@ class DefinitionLists:
         yield from self._runs([line for line in self._layout.lines if not self._layout.in_region(line.start)])
 
     def _section(self, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:
-        # Entries without a sign after the term are read only in these sections. Elsewhere, most paragraphs look alike.
+        # Entries without a sign after the term are read only here: elsewhere, most paragraphs look like such entries.
         begins = [line for line in lines if line.apart]
         small = 2 * sum(_read_run_in(line, small=True) is not None for line in begins) > len(begins) > 1
         indent = self._entries.usual_indent(lines)

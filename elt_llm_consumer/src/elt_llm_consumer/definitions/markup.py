@@ -168,7 +168,7 @@ def _may_be_term(term: str) -> bool:
 
 
 def _marked_draft(text: str, term: Span, body: Span, pattern: str, score: float) -> DefinitionDraft:
-    """Return a possible definition. The term loses a final colon, and a short form in brackets: its abbreviation."""
+    """Return a possible definition, without a colon after its term. A short form in brackets is its abbreviation."""
     start, end = trim_span(text, *term)
     tail = _TAIL.search(text[start:end])
     end = start + tail.start() if tail and tail.start() else end

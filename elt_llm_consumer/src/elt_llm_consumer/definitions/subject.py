@@ -297,7 +297,7 @@ def _may_be_defined(subject: DefinedSubject, body: str) -> bool:
 
 
 def _defines_in_general(subject: DefinedSubject, name: str, body: str) -> bool:
-    """Return whether `body` defines a general subject as an activity, or as a general noun with a relative clause."""
+    """Return whether `body` defines the subject in general: as an activity, or as a noun with a relative clause."""
     words = name.split()
     if not subject.general or not _is_name(name) or _PREDICATE.match(body) or PRAISING.match(body):
         return False

@@ -175,7 +175,7 @@ class DefinitionTables:
         if len(cells) != 2 or not self._layout.in_region(line.start):
             return None
         term, body = (one_line(self._layout.text[slice(*cell)]) for cell in cells)
-        if term.endswith((".", ",", ";", ":")):  # a blank in justified text, not a column
+        if term.endswith((".", ",", ";", ":")):  # the bounds are gaps in justified text, not columns
             return None
         fits = len(term.split()) <= _MAX_TERM_WORDS and len(body.split()) >= _MIN_MEANING_WORDS
         plain = fits and not any(map(str.isdigit, term + body[:3]))

@@ -81,7 +81,7 @@ def unescape_formula(text: str) -> str:
 def safe_name(text: str) -> str:
     """Return a name for import files: on one line, and without leading characters that would need an apostrophe.
 
-    An import file repeats the name within paths, from which a name with an apostrophe would differ.
+    Import files repeat a name in paths, and an added apostrophe would make the two differ.
     """
     name = one_line(printable(text))
     return name.lstrip("".join((*_FORMULA, FORMULA_ESCAPE, _INVISIBLE))) or (f"({name})" if name else "")

@@ -82,7 +82,7 @@ class GlossaryTermTask(RowTask):
         agreements: DefinitionComparer,
         model: str,
     ) -> None:
-        """`referred` lists the term's definitions that only refer to another term, each with that other term.
+        """`referred` lists each definition that only refers to another term, together with that other term.
 
         `uses` are the statements that use the term outside of its definitions. `model` is the name of the language
         model; empty if the job uses none.
@@ -93,7 +93,7 @@ class GlossaryTermTask(RowTask):
         self.table = "terms" if term.has_meaning else "abbreviations"
 
     def material(self) -> RowMaterial:
-        """Return the cells with the definitions and uses of the term, before any clean-up."""
+        """Gather the cells with the definitions and uses of the term, before any clean-up."""
         term, cells = self._term, self._cells()
         definition = cells["definition"]
         wanted = self._section.clean_up == "model" and definition.verdict == "found"

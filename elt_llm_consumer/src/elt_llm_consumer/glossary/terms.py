@@ -75,7 +75,7 @@ def grouped(definitions: Iterable[Definition], key: Callable[[Definition], _Key]
 def merge_definitions(definitions: Iterable[Definition]) -> list[MergedTerm]:
     """Return the terms sorted by name, each with all its definitions. The order of the input does not matter.
 
-    An abbreviation with exactly one long form is merged into the term that is the long form.
+    An abbreviation with exactly one long form is merged into the entry of the long form.
     """
     ordered = sorted(definitions, key=_place)
     long_of = _long_forms(ordered)

@@ -132,5 +132,5 @@ def _job_settings(file: JobFile, loaded: LoadedSettings) -> Settings:
 
 
 def _load_prompts(file: JobFile, loaded: LoadedSettings) -> Prompts | None:
-    """Return the project's prompts. A job needs them only if the language model may choose searches; None otherwise."""
+    """Return the project's prompts; None if the language model may not choose searches, their only use in a job."""
     return load_prompts(loaded.config_dir, loaded.project) if file.spec.catalog.search_again else None

@@ -81,7 +81,7 @@ class Corpus:
         return {one.source[one.source.find("#") :]: one for one in self.documents if "#" in one.source}
 
     def part_evidence(self, part: str, words: str, score: float) -> tuple[Evidence, ...]:
-        """Return `words` in a part of a file as evidence; the part's first sentence if it does not contain these words.
+        """Return `words` in a part of a file as evidence; if empty or not found there, the part's first sentence.
 
         `part` is the name of the part, such as `#entity/1f0c`. The result is empty if the corpus has no document for
         this part.
@@ -96,7 +96,7 @@ class Corpus:
         return (document.evidence(first.start, first.end, score),)
 
     def holds(self, evidence: Evidence) -> bool:
-        """Return whether the quoted document still has the quote at the same span and on the same page."""
+        """Return whether the quoted document still contains the quote at the same span and on the same page."""
         document = self.document(evidence.collection, evidence.document_id)
         start, end = evidence.span
         return (
@@ -108,7 +108,7 @@ class Corpus:
 
 
 def read_corpus(generations: Sequence[Searchable]) -> Corpus:
-    """Read all documents of these generations, including parts of files such as fact sheets, with their texts."""
+    """Read all documents of these generations, with their texts. Parts of files, such as fact sheets, are included."""
     documents = []
     for generation in generations:
         listed = generation.documents()
@@ -169,8 +169,8 @@ class InventorySource:
 def read_model_source(generation: Searchable) -> ModelSource:
     """Return the enterprise model of a collection.
 
-    If the collection has no diagram, the model is made from its inventory or data dictionary. Raises UsageError unless
-    the collection has exactly one such source.
+    If the collection contains no diagram, the model is made from its inventory or data dictionary. Raises UsageError
+    unless the collection contains exactly one such source.
     """
     if not generation.artefacts("enterprise_model") and len(generation.artefacts("inventory")) == 1:
         source = read_inventory([generation])

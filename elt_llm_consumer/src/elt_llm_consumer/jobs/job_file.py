@@ -1,4 +1,4 @@
-"""Load job files (`config/consumer/NAME.yaml`) and write the example jobs of `elt-llm init --examples`."""
+"""Load job files (`config/consumer/NAME.yaml`), and provide the example jobs for `elt-llm init --examples`."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -84,7 +84,7 @@ def word_key(word: str, *, german: bool = False) -> str:
 
 
 def is_german(names: Sequence[str]) -> bool:
-    """Return whether at least a fifth of the names have German letters or endings."""
+    """Return whether at least a fifth of the names contain German letters or endings."""
     marked = sum(any(_GERMAN_MARKS.search(word) for word in name.split()) for name in names)
     return bool(names) and marked >= _GERMAN_SHARE * len(names)
 
@@ -298,7 +298,7 @@ class Names:
         return Likeness(round(max(score, letters), 4), "none")
 
     def mentions(self, text: str) -> list[Mention]:
-        """Return the mentions of the names in order. If mentions overlap, the first is kept, as long as possible."""
+        """Return the mentions in order. Of overlapping mentions, the first is kept; at the same start, the longest."""
         words = name_tokens(text, german=self._german) if self.names else []
         found: list[Mention] = []
         position = 0

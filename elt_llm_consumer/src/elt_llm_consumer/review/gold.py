@@ -105,7 +105,7 @@ def word_share(gold: str, found: str) -> float:
 
 
 def quote_holds(gold: str, quote: str, least: float = _SAME_TEXT) -> bool:
-    """Return whether one part of a quote contains at least the share `least` of the words of `gold`."""
+    """Return whether one part of a quote contains at least the share `least` of the gold text's words."""
     wanted, given = _content_words(gold), _content_words(quote)
     if not wanted:
         return False
@@ -524,7 +524,7 @@ def _compare_matching(entities: Table, folder: Path) -> tuple[list[GoldShare], l
 
 
 class _JoinCounts:
-    """Counts the joins for F1: those in both the result and the gold file, and the sum of the joins in either."""
+    """Counts joins for F1: those that the result and the gold file share, and the total of both."""
 
     def __init__(self, what: str) -> None:
         self._what = what

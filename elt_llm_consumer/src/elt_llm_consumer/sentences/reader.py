@@ -216,7 +216,7 @@ class SentenceReader:
         return tuple(subjects), False, at
 
     def _listed_subjects(self, words: Sequence[SentenceWord], at: int) -> tuple[list[NounPhrase], int]:
-        """Return the subjects that commas or "and" join, and the position after the subjects and their details."""
+        """Return the subjects joined by commas or "and", and the position after the subjects and their details."""
         found: list[NounPhrase] = []
         details = False
         while at < len(words) and (phrase := self.phrase(words, at)) is not None:
