@@ -152,10 +152,7 @@ class Table(EnterpriseRecord):
 
 
 def group_by_domain(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """Sort the rows by their outermost group, in the order in which the groups first appear.
-
-    Rows without a group come last.
-    """
+    """Sort the rows by outermost group, in the order in which the groups first appear. Rows without one come last."""
     listed = tuple(rows)
     names = dict.fromkeys(row.group[0] for row in listed if row.group and row.group[0])
     numbers = {name: number for number, name in enumerate(names)}

@@ -152,7 +152,7 @@ _OWN_RULE = 0.95
 _IN_ORDER = "rule for the entity under its heading"
 _UNSURE = 0.95
 _MORE = 0.05
-"""The most that a second cue word, or the search score of the statement, adds to a score."""
+"""The maximum that a second cue word, or the search score of a statement, adds to the statement's score."""
 _NEAR_WORDS, _SUBJECT_WORDS, _FIRST_WORDS = 5, 12, 3
 _MAX_STATEMENT_LENGTH = 3000
 """The maximum length, in characters, of a statement that is used as evidence."""
@@ -256,7 +256,7 @@ class SentenceField:
         return lifecycle + [(one.start, one.end) for one in states if one == own_states]
 
     def _directness(self, named: NamedStatement, cues: Sequence[Span]) -> tuple[float, str]:
-        """Return a score for how directly a statement gives the field of the entity, and the reason for the score."""
+        """Return a score for how directly a statement gives the entity's field, and the reason for the score."""
         statement = named.statement
         if self._settings.states and _states_of(named):
             return _STATES, "its states"

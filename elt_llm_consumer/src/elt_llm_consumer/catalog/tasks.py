@@ -97,7 +97,7 @@ _HEADING_SCORE, _MENTION_SCORE = 0.5, 0.6  # scores of evidence that only shares
 
 @dataclass(frozen=True)
 class _DomainVotes:
-    """The votes of one entity, which occurs together with a term, for the entity's domain as the term's domain.
+    """The votes of one entity on a term's domain. An entity that occurs together with a term votes for its own domain.
 
     `count` is the number of votes. `weight` is `count`, reduced if many statements name the entity.
     """

@@ -144,7 +144,10 @@ class TextField:
         self._duties = TableField(settings.listed_under, statements, section.record_words)
 
     def facts(self, name: str, *, deeper: bool = False, with_chunks: bool = False) -> FieldFacts:
-        """Return what the texts state about `name`; `deeper` retrieves twice as many chunks. Raises RetrievalError."""
+        """Return what the texts state about `name`. If `deeper`, a search retrieves twice as many chunks.
+
+        Raises RetrievalError if the search fails.
+        """
         named = [
             one
             for one in self._statements.of(name)
@@ -187,7 +190,7 @@ class TextField:
     def search_further(self, name: str, facts: FieldFacts, ask: AskModel) -> FieldFacts:
         """Return the facts with new chunks from further searches before the known ones; `facts` itself if none is new.
 
-        Raises RetrievalError and the errors of `ask`.
+        Raises RetrievalError if a search fails, and the errors of `ask`.
         """
         if self._engine is None or not self.settings.question:
             return facts
@@ -219,7 +222,7 @@ def _combined_cell(values: Sequence[FieldCandidate], sentences: Sequence[FieldCa
 
 
 def _table_cell(values: Sequence[FieldCandidate]) -> Cell:
-    """Return the cell with the value of the best rows; a conflict if rows with similar scores have different values."""
+    """Return a cell with the value in the best rows; a conflict if rows with similar scores give different values."""
     rank = [one for one in values if one.score >= values[0].score - _SAME_RANK]
     different = _distinct_candidates(rank)
     if len(different) > 1:

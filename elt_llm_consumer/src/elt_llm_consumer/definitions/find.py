@@ -147,7 +147,7 @@ def _drafts(layout: DocumentLayout, settings: GlossarySection) -> Iterator[Defin
 
 
 def _is_crossed(span: Span, offsets: Sequence[int]) -> bool:
-    """Return whether one of the ascending `offsets` is inside a span."""
+    """Return whether any of `offsets`, which are in ascending order, is inside a span."""
     number = bisect_right(offsets, span[0])
     return number < len(offsets) and offsets[number] < span[1]
 
@@ -365,7 +365,7 @@ def _listed_entries(layout: DocumentLayout) -> Iterator[Span]:
 
 
 def _indented_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
-    """Yield the lines that contain only a term, if the line below is its text, with a deeper indent."""
+    """Yield the lines that contain only a term and are followed by its text, with a deeper indent."""
     entries = EntryReader(layout)
     indent = entries.usual_indent(layout.lines)
     for number, (line, below) in enumerate(pairwise(layout.lines)):

@@ -53,7 +53,7 @@ class TextLine:
 class DocumentLayout:
     """The lines, pieces (sentences, items, rows) and regions (sections that define terms) of a document.
 
-    All offsets count characters of the document's text. Furniture means page headers, page footers and page numbers.
+    All offsets count characters in the document's text. "Furniture" means page headers, page footers and page numbers.
     """
 
     def __init__(self, document: CorpusDocument, settings: GlossarySection) -> None:

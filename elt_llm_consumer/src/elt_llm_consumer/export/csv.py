@@ -52,10 +52,7 @@ def row_values(result: JobResult, table: Table, row: Row) -> SheetLine:
 
 
 def evidence_lines(result: JobResult) -> Iterator[SheetLine]:
-    """Yield one line, with the columns EVIDENCE_COLUMNS, for each piece of evidence of each cell.
-
-    A cell without evidence also gets a line.
-    """
+    """Yield a line with the columns EVIDENCE_COLUMNS for each quote of each cell, and for each cell without quotes."""
     for table in result.tables:
         for row in table.rows:
             for column in table.columns:

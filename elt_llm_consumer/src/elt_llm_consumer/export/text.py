@@ -15,7 +15,7 @@ from elt_llm_consumer.evidence import Cell, Row, Value
 def write_atomically(path: Path, content: bytes) -> None:
     """Write `content` beside `path`, flush it to disk, and rename it to `path`.
 
-    Readers see the old or the new file, even after a crash. Raises StoreError with the path and advice.
+    Readers see the old or the new file, even after a crash. Raises StoreError if the file cannot be written.
     """
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

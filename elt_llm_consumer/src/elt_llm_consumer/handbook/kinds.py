@@ -41,7 +41,7 @@ class KindClassifier:
         kinds: Mapping[EntityKind, Iterable[str]],
         acts: Mapping[str, Sequence[ParsedSentence]],
     ) -> None:
-        """`acts` lists, by candidate key, sentences in which the candidate does what only people do, such as decide."""
+        """`acts` lists, by candidate key, sentences in which the candidate does what only people do: decide, pay."""
         self._index, self._words, self._acts = index, KindWords(kinds), acts
 
     def cell(self, candidate: EntityCandidate) -> Cell:
@@ -115,7 +115,7 @@ class KindClassifier:
 
 
 def personal_acts(index: CandidateIndex, sentences: Iterable[ParsedSentence]) -> dict[str, list[ParsedSentence]]:
-    """Return, by candidate key, distinct sentences in which the candidate does what only people do, such as decide."""
+    """Return, by candidate key, distinct sentences in which the candidate does what only people do: decide, pay."""
     acts: dict[str, dict[str, ParsedSentence]] = {}
     for sentence in sentences:
         for clause in sentence.clauses:

@@ -69,7 +69,8 @@ def open_job(
 ) -> Iterator[JobContext]:
     """Open all inputs of a job for a `with` block. `embedding` and `llm` default to the configured models.
 
-    Raises UsageError, UnknownCollection, SettingsError, FingerprintMismatch, CorruptIndex, ModelError.
+    Raises UsageError, UnknownCollection or SettingsError if the job file is wrong, FingerprintMismatch if a collection
+    was built with another embedding model, CorruptIndex if one is damaged, and ModelError if a model is missing.
     """
     sources = file.spec.sources
     settings = _job_settings(file, loaded)

@@ -54,7 +54,7 @@ def find_job_file(given: str, loaded: LoadedSettings, working_directory: Path) -
 
 
 def load_job(path: Path, loaded: LoadedSettings) -> JobFile:
-    """Load a job file. Raises SettingsError with the line of each mistake."""
+    """Load a job file. Raises SettingsError, with the line of each mistake, if the file is invalid."""
     spec = read_model(path, ConsumerJob, loaded.project)
     in_folder = path.parent.resolve() == (loaded.config_dir / CONSUMER_FOLDER).resolve()
     return JobFile(path.stem if in_folder else shown_path(path, loaded.project), path, loaded.project, spec)
@@ -63,7 +63,7 @@ def load_job(path: Path, loaded: LoadedSettings) -> JobFile:
 def read_source_file(file: JobFile, name: str, kind: type[_Content], loaded: LoadedSettings) -> _Content | None:
     """Read the file to which a job's setting `sources.NAME` is set; None if it is not set.
 
-    Raises SettingsError with the line of each mistake.
+    Raises SettingsError if the file is missing, or if it is invalid (with the line of each mistake).
     """
     given = getattr(file.spec.sources, name)
     if given is None:

@@ -196,7 +196,7 @@ def _word_match(one: str, other: str) -> float:
 
 
 def _initials_likeness(left: Sequence[str], right: Sequence[str], written: tuple[str, str]) -> float:
-    """Return a score if one name is an abbreviation in capitals of the other name's initials, else 0."""
+    """Return a score if one name, in capitals, consists of the initials of the other name; otherwise 0."""
     for short, long in ((written[0], right), (written[1], left)):
         initials = _initials(long)
         if short.isupper() and _CODE_LETTERS[0] < len(short) <= _CODE_LETTERS[1] and short.lower() == initials:

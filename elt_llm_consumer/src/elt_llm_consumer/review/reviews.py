@@ -36,7 +36,7 @@ def attach_reviews(result: JobResult, reviews: Mapping[RowId, StoredReview]) -> 
 
 
 def shown_rows(result: JobResult, read: Mapping[RowId, frozenset[QuotedDocument]]) -> list[OutputRow]:
-    """Return the rows of a result in the form in which they are stored.
+    """Return the rows of a result as they are stored, for reviews to refer to.
 
     `read` lists, by row, further documents whose text the row may contain.
     """
