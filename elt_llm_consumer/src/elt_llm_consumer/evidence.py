@@ -1,4 +1,4 @@
-"""The result of a job: tables of rows, whose cells have evidence."""
+"""The result of a job: tables in which each cell has a verdict and the quotes that support its value."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ class Evidence(EnterpriseRecord):
     """A verbatim quote of a document: `quote` equals text[span[0]:span[1]] of the document."""
 
     collection: str
-    source: str = Field(description="Path of the document in its collection; a part of a file adds # and its name.")
+    source: str = Field(description="Path in the collection; for a part of a file, followed by # and the part's name.")
     document_id: str
     document_hash: str = Field(description="SHA-256 of the file's bytes, 64 hex digits.")
     page: int | None = Field(None, ge=1, description="First page of the quote; None for formats without pages.")
@@ -31,12 +31,12 @@ class Evidence(EnterpriseRecord):
     about: str = Field("", description="The value that the quote supports, if the cell has several values; empty: all.")
 
     def supporting(self, value: str) -> "Evidence":
-        """Return a copy that supports only `value`, which is one of a cell's several values; "" means all values."""
+        """Return a copy that supports only `value`, one of several values in a cell; "" means that it supports all."""
         return self.model_copy(update={"about": value})
 
     @property
     def place(self) -> str:
-        """Return the path of the document and the page or sheet, such as "handbook.pdf, page 8"."""
+        """The path of the document and the page or sheet, such as "handbook.pdf, page 8"."""
         return ", ".join(filter(None, [self.source, page_label(self.source, self.page, self.section)]))
 
 
@@ -69,13 +69,13 @@ class Cell(EnterpriseRecord):
     def _check_verdict(self) -> Self:
         empty = self.value is None or self.value in ("", ())
         if self.verdict == "absent" and not empty:
-            raise ValueError("a cell with verdict absent must not have a value")
+            raise ValueError("a cell whose verdict is 'absent' must not have a value")
         if self.verdict != "absent" and empty:
-            raise ValueError(f"a cell with verdict {self.verdict} must have a value")
+            raise ValueError(f"a cell whose verdict is '{self.verdict}' must have a value")
         if self.verdict == "found" and not self.evidence and self.method != "curated":
-            raise ValueError("a cell with verdict found must have evidence")
+            raise ValueError("a cell whose verdict is 'found' must have evidence")
         if self.verdict == "conflict" and len(self.evidence) < 2:
-            raise ValueError("a cell with verdict conflict must have at least two quotes")
+            raise ValueError("a cell whose verdict is 'conflict' must have at least two quotes")
         if (self.method == "curated") != (self.curation is not None):
             raise ValueError("a cell must name a curator if, and only if, its method is curated")
         return self
@@ -143,7 +143,7 @@ class Row(EnterpriseRecord):
 
 
 class Table(EnterpriseRecord):
-    """A table of a job's result. All rows have the same columns; a row may lack the cell of a column."""
+    """A table in a job's result. A row may lack the cells of some columns."""
 
     name: str
     columns: tuple[str, ...]
@@ -152,10 +152,7 @@ class Table(EnterpriseRecord):
 
 
 def group_by_domain(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """Sort the rows by their outermost group, in the order in which the groups first appear.
-
-    Rows without a group come last.
-    """
+    """Sort the rows by outermost group, in the order in which the groups first appear. Rows without one come last."""
     listed = tuple(rows)
     names = dict.fromkeys(row.group[0] for row in listed if row.group and row.group[0])
     numbers = {name: number for number, name in enumerate(names)}
@@ -163,7 +160,7 @@ def group_by_domain(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 
 class JobResult(EnterpriseRecord):
-    """The result of a job. Two runs over the same texts with the same settings give results with equal bytes."""
+    """The result of a job. Two runs over the same texts with the same settings give byte-identical results."""
 
     job: str
     kind: str

@@ -222,8 +222,8 @@ def test_importing_an_older_sheet_does_not_replace_a_newer_review(loaded: Loaded
     [conflict] = report.conflicts
     assert (report.taken, report.exit_code) == (0, 1)
     assert "'Term 00' keeps the review APPROVED by Ann of " in conflict
-    assert "newer than the sheet, which has REJECTED by Bob." in conflict
-    assert "import with --replace" in conflict
+    assert "because the sheet with the review REJECTED by Bob is older." in conflict
+    assert "add --replace" in conflict
     run(loaded)
     assert _reviews(loaded)["Term 00"]["reviewer"] == "Ann"
 
@@ -298,7 +298,7 @@ def test_the_sheet_of_another_job_is_refused_and_both_jobs_are_named(loaded: Loa
 
 def test_a_sheet_without_any_row_of_the_job_is_reported_in_one_line(loaded: LoadedSettings) -> None:
     report = _import(loaded, *(_line(f"Word {number}", "APPROVED", "Ann") for number in range(43)))
-    assert report.problems == (f"none of the 43 rows of the sheet is in the last output of the {KIND} of rules",)
+    assert report.problems == (f"none of the 43 rows in the sheet is in the last output of the {KIND} of rules",)
     assert report.exit_code == 1
 
 

@@ -1,4 +1,4 @@
-"""Read the data that all rows of a catalog need: names, joins, definitions and texts."""
+"""Prepare the data that all rows of a catalog share: names, joins, definitions and statements."""
 
 import re
 from collections import defaultdict
@@ -34,7 +34,7 @@ from elt_llm_consumer.sentences.statements import read_statements
 from elt_llm_consumer.sentences.words import finite_verbs
 
 _DEFINING = frozenset({"table", "list", "sentence", "reference"})
-"""The definition patterns whose match is a whole statement. A match of any other pattern is only part of a rule."""
+"""Patterns whose matches are statements that only define a term. Other patterns find definitions within a rule."""
 _LEAD_LENGTH = 120
 # What may precede a defined term in its sentence: punctuation, an article, and a scope such as "In these Rules,".
 _LEADS_TO_TERM = re.compile(
@@ -53,7 +53,7 @@ class CatalogTerm:
 
 
 class CatalogIndex:
-    """What a catalog job looks up: entities, fact sheets and terms, their joins, and the statements about them."""
+    """The data of a catalog job: entities, fact sheets, defined terms, how these match, and statements about them."""
 
     def __init__(self, context: JobContext) -> None:
         self.context = context
@@ -64,7 +64,7 @@ class CatalogIndex:
         self.deeper = {skip(name) for name in self.section.deeper}
         """The keys of the names for which the job file requests twice as many search results."""
         self.not_in_texts = {skip(name) for name in self.section.not_in_texts}
-        """The keys of the names in the job file that the texts are not expected to cover."""
+        """The keys of the names that the job file lists as not covered by the texts."""
         drawn = context.model.model.entities if context.model else ()
         types = set(self.section.entity_types)
         self.entities: tuple[Entity, ...] = tuple(
@@ -79,36 +79,36 @@ class CatalogIndex:
 
     @cached_property
     def definitions(self) -> Sequence[Definition]:
-        """Return every definition in the texts."""
+        """All definitions in the texts."""
         return find_definitions(self.context.corpus, self.context.file.spec.glossary)
 
     @cached_property
     def aliases(self) -> Aliases:
-        """Return the aliases from the configuration, the inventory and the texts."""
+        """The aliases from the configuration, the inventory and the texts."""
         columns = self.context.file.spec.sources.alias_columns
         return collect_aliases(self.context.aliases, self.sheets.values(), columns, self.definitions)
 
     @cached_property
     def names(self) -> Names:
-        """Return the names of the enterprise model's entities with their aliases."""
+        """The names of the enterprise model's entities, with their aliases."""
         return Names([one.name for one in self.drawn.values()], self.aliases)
 
     @cached_property
     def to_sheets(self) -> JoinResult:
-        """Join all entities of the enterprise model to fact sheets."""
+        """The matches between all entities of the enterprise model and the fact sheets."""
         right = fact_sheet_items(self.sheets.values(), self.context.file.spec.sources.alias_columns)
         return join_names(entity_items(self.drawn.values()), right, self.names, self.section.least_likeness)
 
     @cached_property
     def to_terms(self) -> JoinResult:
-        """Join the entities of the selected types to defined terms, by the keys of `terms`."""
+        """The matches between the entities of the selected types and the defined terms (by their keys in `terms`)."""
         types = self.section.entity_types
         drawn = [one for one in self.drawn.values() if not types or one.type in types]
         return join_names(entity_items(drawn), self._named_terms, self.names, self.section.least_likeness)
 
     @cached_property
     def terms_to_sheets(self) -> JoinResult:
-        """Join the terms that match no entity to the fact sheets that match no entity."""
+        """The matches between the terms without an entity and the fact sheets without an entity."""
         alone = set(self.to_terms.right_alone)
         free = [self.sheets[key] for key in self.to_sheets.right_alone]
         left = [one for one in self._named_terms if one.key in alone]
@@ -117,12 +117,12 @@ class CatalogIndex:
 
     @cached_property
     def terms_alone(self) -> tuple[CatalogTerm, ...]:
-        """Return the defined terms that match no entity, sorted by name."""
+        """The defined terms that match no entity, sorted by name."""
         return tuple(self.terms[key] for key in self.to_terms.right_alone if key in self.terms)
 
     @cached_property
     def statements(self) -> StatementIndex:
-        """Return the index of the statements about entities, and about terms that match no entity."""
+        """The index of the statements about entities, and about defined terms that match no entity."""
         names = [one.name for one in self.drawn.values()] + [one.name for one in self.terms_alone]
         records = [(name, *(f"{name} {word}" for word in self.section.record_words)) for name in dict.fromkeys(names)]
         return StatementIndex(
@@ -131,7 +131,7 @@ class CatalogIndex:
 
     @cached_property
     def text_fields(self) -> Mapping[str, TextField]:
-        """Return the reader of each field that comes from the texts, by field name."""
+        """The readers of the fields whose values come from the texts, by field name."""
         default, engines = self.context.engine, self.context.engines
         return {
             name: TextField(field, self.section, self.statements, engines.get(field.profile, default), self._defining)
@@ -140,14 +140,14 @@ class CatalogIndex:
         }
 
     def sheet_of(self, joined: JoinPair | None) -> FactSheet | None:
-        """Return the fact sheet of a joined pair; None if there is no pair."""
+        """Return the fact sheet in a joined pair, or None if `joined` is None."""
         return self.sheets[joined.right] if joined else None
 
     @cached_property
     def _defining(self) -> frozenset[int]:
-        """Return the numbers of the statements that only define a term.
+        """The numbers of the statements that only define a term.
 
-        Such a statement is not a rule about the other names that it mentions.
+        Such a statement does not count as a rule about other names that it mentions.
         """
         found = (
             statement.number
@@ -166,7 +166,7 @@ class CatalogIndex:
         return [known[key] for key in self.terms]
 
     def _terms(self) -> dict[str, CatalogTerm]:
-        """Return the terms by key. A term's name is its first capitalised spelling, or else its last spelling."""
+        """Return the terms by key. A term is named by its first capitalised spelling; without one, by its last."""
         found: dict[str, list[Definition]] = defaultdict(list)
         names: dict[str, str] = {}
         for definition in self.definitions:
@@ -182,7 +182,7 @@ class CatalogIndex:
 
 
 def _is_common_word(name: str) -> bool:
-    """Return whether a defined word, such as "must", is so common that rules about other terms would count for it."""
+    """Return whether a term consists of stopwords and verbs, such as "must", which are in rules about other terms."""
     small = stopwords_of("en") | stopwords_of("de")
     words = name.split()
     return not name.isupper() and all(

@@ -1,4 +1,4 @@
-"""The catalog job makes a row for each entity, each term without an entity, and each relationship."""
+"""The catalog job makes a row for each entity, each defined term that matches no entity, and each relationship."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _LEADING_COLUMNS = ("source", "handbook_term", "inventory_match", "proposed_doma
 
 
 class CatalogJob:
-    """Joins the enterprise model, the inventory and the texts, and reads the fields of each entity from the texts."""
+    """Matches the enterprise model with the inventory and the texts, and reads each entity's fields from the texts."""
 
     kind = "catalog"
 
@@ -32,11 +32,11 @@ class CatalogJob:
         self._index = CatalogIndex(context)
 
     def tasks(self) -> Sequence[RowTask]:
-        """Return tasks for the entities in the order of the model, then the terms by name, then the relationships."""
+        """Return the tasks: entities in the order of the model, then terms sorted by name, then relationships."""
         return self._tasks
 
     def result(self, rows: Sequence[Row]) -> JobResult:
-        """Return a result with the tables, and with the number of entities that have a value for each field."""
+        """Return the tables and, for each field, the number of entities for which a value was found."""
         entities = tuple(row for row in rows if "source" in row.cells)
         relationships = tuple(row for row in rows if "source" not in row.cells)
         columns = (*_LEADING_COLUMNS, *self._index.fields, "relationships")

@@ -1,7 +1,7 @@
 """Find the statements about each name: by mentions of the name, by pronouns, and by headings.
 
-Grounding checks whether the chunks support a sentence, but not what the sentence is about: "We hold grades" is
-supported by the handbook of any other register. `FieldSubject` checks what a sentence is about.
+Grounding checks whether the chunks support a sentence, but not whether both are about the same entity: the handbook of
+another register can support "We hold grades". `FieldSubject` checks what the quotes of a sentence are about.
 """
 
 import re
@@ -63,7 +63,7 @@ class MentionFilter:
                     usage["small"] += mention.doubt == "small letters"
 
     def counted(self, name: str) -> Mapping[int, list[Mention]]:
-        """Return, by statement number, the mentions that really mean a name, with offsets in the document."""
+        """Return the mentions that really mean a name, by statement number. Their offsets are in the document."""
         if name not in self._by_name:
             return {}
         found = self._by_name[name]
@@ -77,7 +77,7 @@ class MentionFilter:
         return list(dict.fromkeys(counted))
 
     def first_name(self, number: int) -> str:
-        """Return the name with which the sentence with this number starts, after an article; "" if there is none."""
+        """Return the name at the start of this statement, with or without an article before it; "" if there is none."""
         statement = self._statements[number]
         starts = {
             one.name
@@ -89,7 +89,7 @@ class MentionFilter:
 
     def _that_count(self, number: int, found: _NameMentions) -> list[Mention]:
         usage = found.usage[self._statements[number].document.document_id]
-        # In this document, the word means the name only if it is written with a capital.
+        # A name that is often capitalised in this document counts only where it is capitalised.
         needs_capital = usage["capital"] >= max(_MIN_CAPITALS, usage["small"] / _SMALL_FOR_EACH)
         refused: Collection[str] = {"longer name", "small letters"} if needs_capital else {"longer name"}
         return [mention for mention in found.by_statement[number] if mention.doubt not in refused]
@@ -104,10 +104,10 @@ def _is_verb_use(text: str, mention: Mention) -> bool:
 def _reference(
     statement: TextStatement, before: TextStatement, mentions: Iterable[Mention], key: Sequence[str], names: Names
 ) -> tuple[int, int] | None:
-    """Return the span of a reference back to a name at the start of a statement, or None.
+    """Return the span of the words at the start of a statement that refer back to a name, or None if none do.
 
-    The name is mentioned in `before`, the previous statement of the paragraph. The reference is a short form, as in
-    "The file ..." after "a Case File is opened", or a pronoun such as "It" if `before` starts with the name.
+    `before`, the previous statement of the paragraph, mentions the name. These words are a short form, as in "The
+    file ..." after "a Case File is opened", or a pronoun such as "It" if `before` starts with the name.
     """
     content = statement.text[statement.offset :]
     match = _SHORT_NAME.match(content)
@@ -122,7 +122,7 @@ def _reference(
 
 @dataclass(frozen=True)
 class NamedStatement:
-    """A statement about a name, with the spans of its mentions.
+    """A statement about a name. `mentions` are the spans in the document where the statement mentions the name.
 
     `under_heading` means that the nearest heading is the name.
     """
@@ -131,7 +131,7 @@ class NamedStatement:
     mentions: tuple[tuple[int, int], ...] = ()
     under_heading: bool = False
     certain: bool = True
-    """Whether one of the mentions certainly means the name."""
+    """Whether the statement is certainly about the name: by a clear mention, its heading, or a reference back."""
     in_chapter: bool = False
     """Whether the nearest heading, or a heading above it, is the name."""
     subject_is_other: bool = False
@@ -139,7 +139,7 @@ class NamedStatement:
 
     @property
     def local_mentions(self) -> list[tuple[int, int]]:
-        """Return the spans of the mentions in the text of the statement."""
+        """The spans of the mentions, relative to the start of the statement."""
         return [(start - self.statement.start, end - self.statement.start) for start, end in self.mentions]
 
 
@@ -161,7 +161,7 @@ class StatementIndex:
 
     def of(self, name: str) -> Sequence[NamedStatement]:
         """Return the statements that mention the name, or are under a heading that is the name, in order."""
-        name = self._canonical.get(self.names.key(name), name)  # the first name of this key has the mentions
+        name = self._canonical.get(self.names.key(name), name)  # mentions are stored under the first name with this key
         if name not in self._by_name:
             self._by_name[name] = self._find(name)
         return self._by_name[name]
@@ -198,15 +198,15 @@ class StatementIndex:
         return [one for one in known[first:last] if one.end <= span[1]]
 
     def at(self, collection: str, document_id: str, span: tuple[int, int]) -> list[TextStatement]:
-        """Return the statements of a document that a span touches."""
+        """Return the statements of a document that overlap a span."""
         known = self._by_document.get((collection, document_id), [])
         first = bisect_left(known, span[0] + 1, key=lambda one: one.end)
         return known[first : bisect_left(known, span[1], key=lambda one: one.start)]
 
     def _by_headings(self) -> tuple[Mapping[str, set[int]], Mapping[str, set[int]]]:
-        """Return, by name, the numbers of two sets of statements below a heading that is the name.
+        """Return two mappings from a name to the numbers of the statements below a heading that is the name.
 
-        The first set has the statements for which this is the nearest heading, the second all statements below it.
+        The first contains only the statements whose nearest heading is the name; the second contains all of them.
         """
         by_key = {"".join(self.names.key(form)): name for name in self.names.names for form in self.names.forms(name)}
         by_key |= {"".join(self.names.key(name)): name for name in self.names.names}
@@ -225,9 +225,9 @@ class StatementIndex:
 
 
 def most_common_heading(statements: Iterable[NamedStatement]) -> tuple[str, list[NamedStatement]]:
-    """Return the outermost heading that has the most statements, and these statements.
+    """Return the top-level heading with the most statements, and these statements; ("", []) without any heading.
 
-    Of several such headings, the first in alphabetical order counts.
+    If several headings have equally many statements, the first in alphabetical order is chosen.
     """
     under: dict[str, list[NamedStatement]] = defaultdict(list)
     for one in statements:
@@ -238,10 +238,10 @@ def most_common_heading(statements: Iterable[NamedStatement]) -> tuple[str, list
 
 @dataclass(frozen=True)
 class FieldSubject:
-    """Checks whether sentences are about the name to which a field belongs.
+    """Checks whether sentences are about `name`, the entity or term that a field describes.
 
     `names` contains all names, so that a longer name is not mistaken for a shorter name inside it. `statements` is the
-    index of the texts. Without it, only the words of a quote count.
+    index of the texts. If it is None, the name is searched for only in a quote, its chunk, and the headings above it.
     """
 
     name: str
@@ -253,8 +253,8 @@ class FieldSubject:
 
         A quote is about the name if it mentions the name, or is under a heading that is the name. If the sentence
         itself mentions the name, any mention in the section of the quote is enough, because a model often adds a name
-        to facts about other entities. An "It" at the start of a sentence counts as the name if the sentence before is
-        `kept` and starts with the name.
+        to facts about other entities. A pronoun at the start of a sentence counts as the name if the previous sentence
+        is `kept` in the value and starts with the name.
         """
         about, subject = [], False
         for sentence, stays in zip(sentences, kept, strict=True):
@@ -278,7 +278,7 @@ class FieldSubject:
         return any(one.number in self._numbers or (one.headings and self._mentions(one.headings[-1])) for one in quoted)
 
     def _has_name_in_section(self, quote: Quote) -> bool:
-        """Return whether a heading above the quote, or a sentence of its chunk in the same section, has the name."""
+        """Return whether the name is in a heading above the quote, or in its chunk within the same section."""
         chunk = quote.chunk
         if self.statements is None:
             return bool(self._mentions(f"{chunk.section or ''}\n{chunk.text}"))

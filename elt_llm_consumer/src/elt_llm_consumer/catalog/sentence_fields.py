@@ -19,7 +19,7 @@ _BETWEEN = re.compile(r",\s{1,3}(?:or\s{1,3}|oder\s{1,3})?|\s{1,3}(?:or|oder)\s{
 _OR = re.compile(r"\s(?:or|oder)\s")
 _MIN_ITEMS, _MAX_ITEM_WORDS = 3, 4
 _FIRST_OF_STATE = frozenset("in on at under out off with without awaiting not no auf unter außer nicht".split())  # noqa: SIM905
-# Words after an article, a number or a pronoun name things. Words with an agent ("by ...") or a verb name actions.
+# Items that are not states: things (with an article, number or pronoun) and actions (with an agent, "by ...", or verb).
 _NO_STATE = re.compile(
     r"[\d\"\u201c\u201d*_`]|(?:^|\s)(?:of|to|than)$|(?<!\w)(?:a|an|one|two|its|their|his|her|it|they|by|must|may|shall|should|can|will|is|are|has|have|be|not\s"
     r"more|less|than|ein|eine|einen|von|durch|muss|darf)(?!\w)",
@@ -39,7 +39,7 @@ _BRACKETS = re.compile(r"^\s{0,3}(?:\([^()]{1,80}\)\s{0,3})?$")
 
 @dataclass(frozen=True)
 class StateList:
-    """A list of states, text[start:end]. The verb "is" at `copula` links the list to the thing with these states."""
+    """A list of states, text[start:end]. The verb "is", at offset `copula`, links the list to its subject."""
 
     copula: int
     start: int
@@ -125,7 +125,7 @@ def _responsible(named: NamedStatement, answers: CueMatcher) -> str:
 
 
 def _is_coordinated(before: str) -> bool:
-    """Return whether the words before a name are articles, or other names to which the name is joined by "and"."""
+    """Return whether the text before a name consists only of articles and other names in the same enumeration."""
     *names, last = _COORDINATION.split(before)
     bare = [_ARTICLE.sub("", name.strip()) for name in names]
     return bool(_ONLY_ARTICLES.match(last)) and all(
@@ -134,7 +134,7 @@ def _is_coordinated(before: str) -> bool:
 
 
 def _is_about_another(named: NamedStatement) -> bool:
-    """Return whether a sentence starts with another name and has this name only in a phrase or a condition.
+    """Return whether a sentence starts with another name, and mentions this one only in a phrase or a condition.
 
     "Books that are evidence in a Complaint are kept until the Complaint is closed" is about books.
     """
@@ -148,21 +148,21 @@ def _is_about_another(named: NamedStatement) -> bool:
 _ROW, _TITLED, _SUBJECT, _BEFORE_VERB, _NEAR, _HEADING, _NAMED = 1.0, 0.9, 0.85, 0.75, 0.7, 0.62, 0.45
 _STATES = 0.95
 _OWN_RULE = 0.95
-"""The score of rules about the entity under a heading that is its name. These rules keep the order of the text."""
+"""The score of rules about an entity under a heading that is its name. These rules keep the order of the text."""
 _IN_ORDER = "rule for the entity under its heading"
 _UNSURE = 0.95
 _MORE = 0.05
-"""The most that a second cue word, or the search score of the statement, adds to a score."""
+"""The maximum that a second cue word, or the search score of a statement, adds to the statement's score."""
 _NEAR_WORDS, _SUBJECT_WORDS, _FIRST_WORDS = 5, 12, 3
 _MAX_STATEMENT_LENGTH = 3000
 """The maximum length, in characters, of a statement that is used as evidence."""
 _SENTENCE_WORDS = 8
-"""The minimum number of words of a table cell in which cue words count."""
-# The words between two items of a list. "An agreement, a consent or a duty" does not state a duty of the consent.
+"""Cue words count only in table cells with at least this many words."""
+# The text between two items of an enumeration: in "a consent or a duty", the cue "duty" is not about the consent.
 _BESIDE = re.compile(
     r"\s{0,3}(?:,|or|and|oder|und)(?:\s{1,3}(?:or|and|the|an?|oder|und|der|die|das|eine?)){0,2}\s{0,3}$"
 )
-# A number. After a capitalized word, as in "Rule 4", and in "D3.2", it is a reference and not an amount.
+# A number, with a capitalized word before it. "Rule 4" and "D3.2" are references instead of amounts.
 _FIGURE = re.compile(r"(?<![\w.])([A-Z]\w{2,20} )?\d[\d.,]{0,11}(?!\w)")
 
 
@@ -178,7 +178,7 @@ class FieldCandidate:
 
     @property
     def content(self) -> str:
-        """Return the value, or the statement on one line."""
+        """The value or, if it is empty, the whole statement on one line."""
         return self.value or self.statement.content
 
 
@@ -224,7 +224,7 @@ class SentenceField:
         return FieldCandidate(statement, round(min(score, 1.0), 4), reasons=(reason,))
 
     def _cue_spans(self, named: NamedStatement) -> list[Span] | None:
-        """Return the spans of the cue words of the field; None if the statement lacks required words."""
+        """Return the spans of the field's cue words; None if the statement lacks required words."""
         statement = named.statement
         states = find_states(statement.text)
         cues = _outside_mentions(self._cues.outside_names(statement.text, statement.offset), named)
@@ -243,7 +243,7 @@ class SentenceField:
         return cues
 
     def _lifecycle_spans(self, cues: list[Span], named: NamedStatement, states: Sequence[StateList]) -> list[Span]:
-        """Return the cues that are lifecycle events of the entity itself, and the list of the entity's states."""
+        """Return the spans of cues for lifecycle events of the entity itself, and of the list of its states."""
         statement = named.statement
         text, offset, own_states = statement.text, statement.offset, _states_of(named)
         if statement.cells:
@@ -256,7 +256,7 @@ class SentenceField:
         return lifecycle + [(one.start, one.end) for one in states if one == own_states]
 
     def _directness(self, named: NamedStatement, cues: Sequence[Span]) -> tuple[float, str]:
-        """Return a score for how directly a statement gives the field of the entity, and the reason for the score."""
+        """Return a score for how directly a statement gives the entity's field, and the reason for the score."""
         statement = named.statement
         if self._settings.states and _states_of(named):
             return _STATES, "its states"
@@ -281,8 +281,8 @@ class SentenceField:
 def _outside_mentions(cues: Sequence[Span], named: NamedStatement) -> list[Span]:
     """Return the cue words that are not part of the name itself.
 
-    For example, "certificate" is not a cue word in a mention of "Vetting Certificate". A name within a phrase counts:
-    "keep each Permit for".
+    For example, "certificate" is not a cue word in a mention of "Vetting Certificate". But a cue phrase may enclose a
+    name: "keep each Permit for".
     """
     own = named.local_mentions
     return [

@@ -43,7 +43,7 @@ def _inventory_field(
 
 
 def _fact_sheet_value(sheet: FactSheet, column: str) -> str:
-    """Return a fact sheet's value by the name of its column or relation, ignoring case; empty if there is no value."""
+    """Return a fact sheet's value for a column, or for a kind of relation, ignoring case; empty if there is none."""
     own = {"description", "status", "quality", "level", "parent", "name", "type", "display_name", "fact_sheet_id"}
     if column.casefold() in own:
         return " ".join(str(getattr(sheet, column.casefold()) or "").split())
@@ -53,7 +53,7 @@ def _fact_sheet_value(sheet: FactSheet, column: str) -> str:
 
 
 def _source_cell(value: str | tuple[str, ...], evidence: Sequence[Evidence], note: str) -> Cell:
-    """Return a found cell if there is evidence; an inferred cell if not, because the source has no document."""
+    """Return a found cell with the evidence; an inferred cell if there is none, because the source has no document."""
     return found_cell(value, evidence) if evidence else inferred_cell(value, note)
 
 
@@ -97,9 +97,9 @@ _HEADING_SCORE, _MENTION_SCORE = 0.5, 0.6  # scores of evidence that only shares
 
 @dataclass(frozen=True)
 class _DomainVotes:
-    """The votes of one entity, which occurs together with a term, for its own domain as the domain of the term.
+    """The votes of one entity on a term's domain. An entity that occurs together with a term votes for its own domain.
 
-    `count` is the number of votes. `weight` is lower if many statements name the entity.
+    `count` is the number of votes. `weight` is `count`, reduced if many statements name the entity.
     """
 
     domain: str
@@ -110,7 +110,7 @@ class _DomainVotes:
 
 
 def _propose_domain(index: CatalogIndex, term: CatalogTerm) -> tuple[str, dict[str, Cell]]:
-    """Propose a domain for a term by the entities that its name, definition and statements mention.
+    """Propose a domain for a term from the entities mentioned in its name, its definitions and statements about it.
 
     Return the domain, empty if unknown, and the cells that explain the proposal. An entity in the name or definition of
     the term has three votes for its own domain, and an entity in a statement about the term has one. A domain of the
@@ -142,7 +142,7 @@ def _propose_domain(index: CatalogIndex, term: CatalogTerm) -> tuple[str, dict[s
         evidence = [one.document.evidence(one.start, one.end, _HEADING_SCORE) for one in places]
         reason = f"{len(under)} of {len(named)} statements about the term are under '{title}'."
     else:
-        reason = "Too few statements name the term together with entities of one domain, or are under one heading."
+        reason = "Too few statements name the term with entities of one domain, and too few are under one heading."
         return "", {"proposed_domain": absent_cell(reason), "domain_status": inferred_cell("unknown", reason)}
     proposed = (inferred_cell(value, reason, evidence, confidence=round(share, 4)) for value in (domain, status))
     return domain, dict(zip(("proposed_domain", "domain_status"), proposed, strict=True))
@@ -177,7 +177,7 @@ _NOT_IN_TEXTS = "The job file lists the entity under catalog.not_in_texts, so th
 
 @dataclass(frozen=True)
 class GatheredFields:
-    """The cells that need no language model, and what the others need: the facts and prompts for the language model."""
+    """The cells made without a language model, and the facts and prompts with which a model rewrites some of them."""
 
     cells: Mapping[str, Cell]
     facts: Mapping[str, FieldFacts] = field(repr=False)
@@ -208,7 +208,7 @@ class _CatalogTask(RowTask):
     def _search_again(
         self, writer: FieldWriter, name: str, first: Cell, facts: FieldFacts, ask: AskModel, topic: FieldSubject
     ) -> Cell:
-        """Return the cell of a field, and search and write again if the chunks did not support all of its text."""
+        """Search and write once more if the chunks do not fully support the `first` cell. Return the better cell."""
         if first.verdict == "found" and first.method == "llm":
             return first
         index = self._index
@@ -231,7 +231,7 @@ class _CatalogTask(RowTask):
         entity: Entity | None,
         to_sheet: JoinPair | None,
     ) -> RowMaterial:
-        """Return the inputs of the row, whose cells are `before`, the fields in the configured order, and `after`."""
+        """Return the inputs of a row. Its cells are `before`, the fields in the configured order, and `after`."""
         index, key = self._index, Names([]).key(self.name)
         facts = {
             name: text.facts(self.name, deeper=key in index.deeper, with_chunks=self._writer is not None)
@@ -291,7 +291,7 @@ class EntityTask(_CatalogTask):
         self._entity = entity
 
     def material(self) -> RowMaterial:
-        """Return the cells of the entity from the enterprise model, the inventory and the texts."""
+        """Gather the entity's cells from the enterprise model, the inventory and the texts."""
         index, entity = self._index, self._entity
         to_sheet, to_term = index.to_sheets.of_left(entity.id), index.to_terms.of_left(entity.id)
         term = index.terms.get(to_term.right) if to_term else None
@@ -355,7 +355,7 @@ class CatalogTermTask(_CatalogTask):
         super().__init__(index, writer, f"term/{term.key}", term.name, (domain, "") if domain else ())
 
     def material(self) -> RowMaterial:
-        """Return the cells of the term from the inventory and the texts."""
+        """Gather the term's cells from the inventory and the texts."""
         term, evidence = self._term, [self._term.definitions[0].evidence]
         before = {
             "source": _source_cell(
@@ -392,7 +392,7 @@ class RelationshipTask(RowTask):
         self.group = (source.domain, source.subgroup) if source else ()
 
     def material(self) -> RowMaterial:
-        """Return the cells from the enterprise model, and the sentences that name both entities."""
+        """Gather the relationship's cells from the enterprise model, and the sentences that name both entities."""
         drawn = self._relationship
         cells = {
             "source_entity": self._drawn(drawn.source.name),
@@ -422,7 +422,7 @@ class RelationshipTask(RowTask):
         ]
         best = sorted(both, key=lambda it: (-it[0], it[1].number))[: self._index.section.relationship_sentences]
         if not best:
-            return absent_cell("No sentence of the texts names both entities.")
+            return absent_cell("No sentence in the texts names both entities.")
         texts = tuple(one.content if one.cells else " ".join(one.text.split()) for _, one in best)
         evidence = [
             one.document.evidence(one.start, one.end, score, text)

@@ -1,4 +1,4 @@
-"""Read the fields of an entity from sentences and tables of the texts, helped by a search."""
+"""Read an entity's fields from the sentences and tables of the texts, with the help of a search."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -21,7 +21,7 @@ _DEEPER = 2
 
 _OWN_ROW, _OWN_RECORD, _LISTED, _LISTED_RECORD = 1.0, 0.9, 0.8, 0.75
 _KIND = 0.86
-"""The score of a row about one kind of the entity. Such rows are shown only among sentences."""
+"""The score of a row about one kind of the entity. Such rows are used only if no row is about the entity itself."""
 _BETWEEN = re.compile(r"[,;]|\s(?:and|or|und|oder)\s")
 _NUMBERED = re.compile(r"^[A-Z]{0,4}\s?[\d.]{1,8}[a-z]?$")
 
@@ -50,7 +50,7 @@ class TableField:
     def candidates(self, name: str, *, similar: bool = False) -> list[FieldCandidate]:
         """Return the field's values in table rows about a name, best first.
 
-        If `similar`, return the values under headers that only contain a configured header: "Retention in the system".
+        If `similar`, return values under headers that contain a configured header and more: "Retention in the system".
         """
         keys, found = self._keys(name), []
         for statement, value in self._similar if similar else self._rows:
@@ -111,7 +111,7 @@ def _subject(cells: Sequence[TableCell]) -> TableCell:
 
 
 _BESIDE_TABLE = 0.85
-"""If a table gives the value, sentences are added only with at least this score."""
+"""If a table gives the value, only sentences with at least this score are added to it."""
 _PERIODS = frozenset({"day", "week", "month", "year"})
 _SAME_RANK = 0.11
 """Rows whose scores differ by at most this much can contradict each other."""
@@ -144,11 +144,14 @@ class TextField:
         self._duties = TableField(settings.listed_under, statements, section.record_words)
 
     def facts(self, name: str, *, deeper: bool = False, with_chunks: bool = False) -> FieldFacts:
-        """Return the facts about `name`. If `deeper`, search for twice as many chunks. Raises RetrievalError."""
+        """Return what the texts state about `name`. If `deeper`, a search retrieves twice as many chunks.
+
+        Raises RetrievalError if the search fails.
+        """
         named = [
             one
             for one in self._statements.of(name)
-            # A statement that only defines the entity does not count. A list of states may look like a definition.
+            # A statement that only defines the entity does not count, unless it is a list of states.
             if one.statement.number not in self._defining or (self.settings.states and find_states(one.statement.text))
         ]
         most = self.settings.at_most * (_DEEPER if deeper else 1)
@@ -179,15 +182,15 @@ class TextField:
         sentences = [*stating, *self._duties.responsible(name), *kinds]
         sentences.sort(key=lambda one: (-one.score, one.statement.number))
         cell = _combined_cell(values, sentences, most, note)
-        # Best statements that are in none of the chunks become chunks of their own, and come first.
+        # The best statements that no chunk contains become chunks of their own, and come first.
         apart = [one.statement for one in sentences[:most] if one.statement.number not in scores]
         own = (statement_chunk(one.document, one.start, one.end, one.headings) for one in apart)
         return FieldFacts(cell, (*own, *chunks) if with_chunks else ())
 
     def search_further(self, name: str, facts: FieldFacts, ask: AskModel) -> FieldFacts:
-        """Return the facts with the chunks of further searches before the known chunks; unchanged if no chunk is new.
+        """Return the facts with new chunks from further searches before the known ones; `facts` itself if none is new.
 
-        Raises RetrievalError and the errors of `ask`.
+        Raises RetrievalError if a search fails, and the errors of `ask`.
         """
         if self._engine is None or not self.settings.question:
             return facts
@@ -219,7 +222,7 @@ def _combined_cell(values: Sequence[FieldCandidate], sentences: Sequence[FieldCa
 
 
 def _table_cell(values: Sequence[FieldCandidate]) -> Cell:
-    """Return the cell with the value of the best rows; a conflict if rows with similar scores have different values."""
+    """Return a cell with the value in the best rows; a conflict if rows with similar scores give different values."""
     rank = [one for one in values if one.score >= values[0].score - _SAME_RANK]
     different = _distinct_candidates(rank)
     if len(different) > 1:

@@ -48,8 +48,8 @@ class FieldWriter:
     ) -> tuple[str, FieldFacts]:
         """Return the prompt, and the facts with only the chunks in the prompt.
 
-        These are the best chunks that fit completely into the context window of the language model. The prompt is empty
-        if there are no chunks, for instance because a table has the value.
+        These are the best chunks that fit completely into the model's context window. The prompt is empty if none fits,
+        if there are no chunks (for instance because a table already gives the value), or if the field has no prompt.
         """
         if not settings.prompt or not facts.chunks:
             return "", facts
@@ -67,7 +67,7 @@ class FieldWriter:
         return before + _prompt(name, field, settings, forms, kept), replace(facts, chunks=tuple(kept))
 
     def cell(self, facts: FieldFacts, prompt: str, ask: AskModel, topic: FieldSubject) -> Cell:
-        """Return a cell with the model's sentences that the chunks support; the quoted cell if the reply is unusable.
+        """Return a cell with the sentences of the reply that the chunks support; without any, the cell in `facts`.
 
         If the quotes of a sentence are not about the topic, the verdict of the cell is only `inferred`. Raises the
         errors of `ask`, except UnusableReply.
@@ -114,7 +114,7 @@ class FieldWriter:
         )
 
     def _makes_claim(self, sentence: GroundedSentence) -> bool:
-        """Return whether a sentence makes a claim, and does not just repeat a heading of its quotes or their chunks."""
+        """Return whether a sentence makes a claim instead of only repeating a heading from the quoted chunks."""
         titles: list[str] = []
         for quote in sentence.quotes:
             document = self.corpus.document(quote.chunk.collection, quote.chunk.source_id)
@@ -137,7 +137,7 @@ class FieldWriter:
 
 
 def field_writer(context: JobContext) -> FieldWriter | None:
-    """Return a FieldWriter with the language model of a job; None if the job has no language model."""
+    """Return a FieldWriter for the job's language model; None if the job has no language model."""
     if context.llm is None:
         return None
     tokeniser = context.engine.generations[0].tokeniser if context.engine else KeywordTokeniser()

@@ -1,4 +1,4 @@
-"""Find gaps: entities that the texts never name, and defined terms and rules that match no entity."""
+"""Find gaps: entities that the texts never name, defined terms that match no entity, and rules that name no entity."""
 
 import re
 from collections import defaultdict
@@ -65,7 +65,7 @@ def gap_table(
 ) -> Table:
     """Build a table with one row for each entity, and one for each term that matches no entity.
 
-    `classes` has, by entity id, the cell with the coverage class of the entity.
+    `classes` maps the id of each entity to the cell with its coverage class.
     """
     rows = [_entity_row(context, one, joined.of_left(one.id), defined, classes[one.id]) for one in entities]
     rows += [_term_row(key, defined[key]) for key in joined.right_alone]
@@ -97,7 +97,7 @@ def _entity_row(
 
 def _term_row(key: str, definitions: Sequence[Definition]) -> Row:
     at = tuple(one.evidence for one in definitions)
-    term, note = definitions[0].term, "No entity of the model has this name or one of its aliases."
+    term, note = definitions[0].term, "No entity in the model has this term as its name or alias."
     cells = {
         "gap": _gap_cell(HANDBOOK_ONLY, at, note),
         "in_model": absent_cell(note),
@@ -157,7 +157,7 @@ def _row(document: CorpusDocument, start: int, end: int, terms: Names, near: tup
 
 
 def _nearest(context: JobContext, texts: Sequence[str], entities: Sequence[Entity]) -> list[tuple[str, float] | None]:
-    """Return, for each text, the name of the most similar entity and the cosine; None if no entity is similar."""
+    """Return, for each text, the most similar entity's name and cosine similarity; None if no entity is near enough."""
     if not texts or not entities:
         return [None] * len(texts)
     questions = np.stack([context.embedding.embed_question(entity.name) for entity in entities])

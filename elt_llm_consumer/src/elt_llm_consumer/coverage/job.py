@@ -46,7 +46,7 @@ COVERAGE_CLASSES: tuple[CoverageClass, ...] = get_args(CoverageClass)
 
 @dataclass(frozen=True)
 class CoverageMeasure:
-    """The numbers of rules, statements and sections about one entity. An uncertain one counts as one half."""
+    """Counts of the rules, statements, sections and headings about one entity. An uncertain statement counts half."""
 
     defined: bool
     statements: float
@@ -56,7 +56,7 @@ class CoverageMeasure:
 
     @property
     def reason(self) -> str:
-        """Return a phrase with the numbers of rules, statements and sections."""
+        """The counts as a sentence, such as "Defined, 2 rules and 5 statements in 3 sections."."""
         parts = [
             "defined" if self.defined else "not defined",
             f"{_count_text(self.rules, 'rule')} and {_count_text(self.statements, 'statement')}"
@@ -85,7 +85,7 @@ def measure_statements(
 
 
 def coverage_class(measured: CoverageMeasure, bounds: CoverageThresholds) -> CoverageClass:
-    """Return the coverage class. It is ABSENT only if neither a text nor a heading contains the name or an alias."""
+    """Return the coverage class. ABSENT means that neither a text nor a heading contains the name or an alias."""
     if measured.statements == 0 and measured.headings == 0 and not measured.defined:
         return "ABSENT"
     enough = bounds.strong_sections_if_defined if measured.defined else bounds.strong_sections
@@ -186,7 +186,7 @@ class CoverageJob:
     kind = "coverage"
 
     def __init__(self, context: JobContext) -> None:
-        """Prepare the job. Raises UsageError if the job file names no enterprise model or no texts."""
+        """Prepare the job. Raises UsageError unless the job file names both an enterprise model and texts."""
         if context.model is None or not context.corpus.documents:
             raise UsageError(
                 "A coverage job needs a model and texts, but the job file does not name both.",

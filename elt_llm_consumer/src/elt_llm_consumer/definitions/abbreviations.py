@@ -34,7 +34,7 @@ _SENTENCE = re.compile(r"[.;:!?|]\s|\n\s*\n")
 
 
 def find_abbreviations(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
-    """Yield, in order, a possible definition for each short form that has a long form. Its term is the short form."""
+    """Yield a possible definition for each short form whose long form is found. Its term is the short form."""
     text = layout.text
     yield from _unbracketed_abbreviations(text)
     for bracket in _BRACKET.finditer(text):
@@ -75,7 +75,7 @@ def _clause_start(text: str, end: int) -> int:
 
 
 def is_short_form(word: str) -> bool:
-    """Return whether a word looks like an abbreviation: at most ten characters, at least two of them capitals."""
+    """Return whether a word is short and has enough capitals for an abbreviation: two, and half of its letters."""
     if not _SHORT.match(word) or len(word) > _MAX_SHORT_FORM or not word[0].isalpha():
         return False
     capitals = sum(map(str.isupper, word))
@@ -143,8 +143,8 @@ def _without_address(before: str) -> str:
 def _checked_long_form(text: str, start: int, letters: list[str]) -> tuple[int, int] | None:
     """Return the span of the long form that starts at `start`, or None if it does not fit the short form.
 
-    A long form has several words, at most one more than the short form has letters. It does not contain the short form,
-    and at least half of these letters are initials of its words.
+    A long form has two or more words, at most one more than the short form has letters. It does not contain the short
+    form, and at least half of the short form's letters are initials of its words.
     """
     long = text[start:]
     words = [word for word in re.split(r"[\s/-]+", long) if word]
@@ -178,7 +178,7 @@ _INTRODUCED: Final = pattern("bracket_introduced")
 
 
 def find_bracketed_terms(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
-    """Yield, in order, the definitions whose term follows its meaning in brackets or quotes."""
+    """Yield the definitions in which the meaning comes first, and then the term in brackets or quotes."""
     text = layout.text
     for piece in layout.pieces:
         if piece.kind in ("prose", "item") and any(sign in piece.text for sign in ("(", "called", "as ", "here")):
@@ -187,7 +187,7 @@ def find_bracketed_terms(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
                 name = next(key for key in "abcd" if found[key] is not None)
                 body = _meaning_before(text, piece, found)
                 before = text[max(0, found.start() - _REACH) : found.start()]
-                # A short form of the words before the bracket is left to `find_abbreviations`.
+                # `find_abbreviations` finds the terms that are short forms of the words before the bracket.
                 spelt_out = found["a"] is None or long_form(found[name], before) is not None
                 if body is None or (is_short_form(found[name]) and spelt_out):
                     continue
@@ -199,7 +199,7 @@ def find_bracketed_terms(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
 
 
 def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tuple[int, int] | None:
-    """Return the span of the meaning before a bracket. The meaning starts at the article after the verb."""
+    """Return the span of the meaning before a bracket, from the article after the verb onwards; None if not found."""
     end = found.start()
     begin = skip_labels(text, piece.start, end)
     words = list(_WORD.finditer(text, begin, end))
@@ -236,7 +236,7 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
 
 
 def _first_party(words: "list[re.Match[str]]") -> int | None:
-    """Return the index of the first word of a party's name, directly before its bracket: "between Hill Water Ltd"."""
+    """Return the index of the first word of the party's name before a bracket, as in "between Hill Water Ltd (...)"."""
     before = next((number for number in reversed(range(len(words))) if not words[number].group()[:1].isupper()), None)
     if before is None or before + 2 >= len(words) or words[before].group().casefold() not in ("between", "zwischen"):
         return None
@@ -259,7 +259,7 @@ def _start_of_same_name(words: "list[re.Match[str]]", start: int, found: "re.Mat
 
 
 def _first_word_of_name(words: "list[re.Match[str]]", start: int, found: "re.Match[str]") -> int | None:
-    """Return the index of the first word of a thing's name, at `start` or later; None if there is no name."""
+    """Return the index, `start` or later, of the first word of the thing that the bracket names; None if not found."""
     begins = [
         number
         for number, word in enumerate(word.group() for word in words)
@@ -279,7 +279,7 @@ def _first_word_of_name(words: "list[re.Match[str]]", start: int, found: "re.Mat
 
 
 def _is_kind(words: "list[re.Match[str]]", number: int) -> bool:
-    """Return whether the article at this index starts a noun with distinguishing words, such as "a person who pays"."""
+    """Return whether the article at this index starts a noun phrase that distinguishes, such as "a person who pays"."""
     rest = " ".join(word.group() for word in words[number + 1 :])
     part = number > 0 and words[number - 1].group().casefold() in ("with", "of", "by", "as")
     kind = words[number].group().casefold() in ("a", "an") and DISTINGUISHING.search(rest) is not None
@@ -287,7 +287,7 @@ def _is_kind(words: "list[re.Match[str]]", number: int) -> bool:
 
 
 def _unquoted_terms(layout: DocumentLayout, piece: TextPiece) -> Iterator[DefinitionDraft]:
-    """Yield definitions with an unquoted term after the meaning: several capitalized words, or one that is repeated."""
+    """Yield definitions with an unquoted term after the meaning: several capitalized words, or one that recurs."""
     text = layout.text
     for found in _CAPITALS.finditer(text, piece.start, piece.end):
         body = _meaning_before(text, piece, found)
@@ -303,7 +303,7 @@ def _opens_sentence(body: str, place: int) -> bool:
 
 
 def _is_introduced(whole: str, name: str) -> bool:
-    """Return whether a name follows an article or a word such as "called", or is written entirely in capitals."""
+    """Return whether a name follows an article or a word such as "called", or all its longer words are capitalized."""
     if not _PLAIN_NAME.match(name):
         return False
     capital = all(word[:1].isupper() for word in name.split() if len(word) > 3 or name == word)

@@ -70,7 +70,7 @@ _SEE: Final = re.compile(r"(?:see|siehe)\s{1,9}(?:also\s)?[\"“„][^\"“”�
 
 
 def _read_gloss(text: str, start: int, end: int) -> tuple[tuple[int, int], int] | None:
-    """Return the span of the term and the start of its meaning, for "Term: meaning"; None otherwise."""
+    """For a sentence such as "Term: meaning", return the span of the term and the start of its meaning; else None."""
     found = _GLOSS.match(text, skip_labels(text, start, end), end)
     if found is None:
         return None
@@ -101,7 +101,7 @@ _BESIDE: Final = pattern("which_means")
 
 
 def _read_inverted(text: str, start: int, end: int) -> tuple[tuple[int, int], int] | None:
-    """Return the term and the start of its definition for "By X is meant ..." and "..., which means ..."; else None."""
+    """For "By X is meant ..." and "..., which means ...", return the term's span and its meaning's start; else None."""
     begin = skip_labels(text, start, end)
     for inverted in _INVERTED_PATTERNS:
         found = inverted.match(text, begin, end)
@@ -120,7 +120,7 @@ _LATER: Final = re.compile(r"\s(?:if|when|where)\s$", re.IGNORECASE)
 
 
 def _read_naming(text: str, start: int, end: int) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """Return the spans of the term and of its meaning for "... is called X"; None otherwise."""
+    """For a sentence such as "... is called X", return the spans of the term and of its meaning; else None."""
     start = skip_labels(text, start, end)
     for naming in _NAMING_PATTERNS:
         found = naming.match(text, start, end)
@@ -151,7 +151,7 @@ _SCORES = {"refers": _LIKELY, "includes": 0.8, "used": 0.9, "is": 0.8}
 
 
 def find_in_sentences(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
-    """Yield the definitions that are sentences of the running text, in order."""
+    """Yield, in order, the definitions in sentences of the running text."""
     extent = DefinitionExtent(layout)
     for number, piece in enumerate(layout.pieces):
         if (piece.kind in ("prose", "item") or _leads_to_items(layout, number)) and not layout.is_contents(piece.text):
@@ -177,7 +177,7 @@ def _leads_to_items(layout: DocumentLayout, number: int) -> bool:
 
 
 def _piece_definitions(layout: DocumentLayout, piece: TextPiece, stop: int) -> Iterator[DefinitionDraft]:
-    """Yield the definitions in a sentence or a part of a sentence. The list below the sentence ends at `stop`."""
+    """Yield the definitions in a sentence or part of one. A list that continues the sentence ends at `stop`."""
     text = layout.text
     inverted = _read_inverted(text, piece.start, piece.end)
     if inverted is not None:
@@ -225,7 +225,7 @@ def _definitions_after_verb(
 
 
 def _abbreviation_meaning(text: str, subject: DefinedSubject, begin: int, end: int) -> tuple[int, int] | None:
-    """Return the span of the long form after the verb; None if the subject is not an abbreviation of it."""
+    """Return the span of the long form after the verb; None if the subject does not abbreviate these words."""
     short = text[slice(*subject.terms[0])]
     if not is_short_form(short):
         return None

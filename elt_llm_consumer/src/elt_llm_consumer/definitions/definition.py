@@ -1,4 +1,4 @@
-"""A definition of a term in a document, and the key that all spellings of a term have in common."""
+"""A definition of a term in a document, and the key that all spellings of a term share."""
 
 from dataclasses import dataclass, field
 
@@ -31,12 +31,12 @@ class Definition:
     see_also: tuple[str, ...] = ()
     """The names of other terms in a column such as See also."""
     listed: bool = False
-    """Whether the definition in a glossary list is just the long form of an abbreviation, as in "MOU - Memorandum"."""
+    """Whether this is an entry of a glossary list that only spells out an abbreviation, as in "MOU - Memorandum"."""
 
 
 @dataclass(frozen=True)
 class DefinitionDraft:
-    """The spans of a possible definition in the text. `score`, 0 to 1, is how reliable the pattern is that found it."""
+    """The spans of a possible definition in the text. `score` is the reliability of the matched pattern, 0 to 1."""
 
     term: tuple[int, int]
     body: tuple[int, int]
@@ -54,7 +54,7 @@ _NO_PLURALS = ("ss", "us", "is", "sis", "news", "as")
 
 
 def term_key(term: str) -> tuple[str, ...]:
-    """Return the key that all spellings of a term have in common: folded singular words without leading articles."""
+    """Return the key that all spellings of a term share: its folded words in the singular, without leading articles."""
     found = words(term)
     while len(found) > 1 and found[0] in _ARTICLES:
         found = found[1:]

@@ -1,4 +1,4 @@
-"""Find every definition in the texts of a job, and every entry that looks like a definition but gave none."""
+"""Find every definition in a job's texts, and every entry that looks like a definition but was not read as one."""
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
@@ -43,7 +43,7 @@ _OURS = re.compile(r"(?:this|these|our)\s", re.IGNORECASE)
 
 
 class DraftFilters:
-    """Decides which drafts (possible definitions) really are definitions that the settings include."""
+    """Decides which drafts (possible definitions) are real definitions, and which of these the settings include."""
 
     def __init__(self, layout: DocumentLayout, settings: GlossarySection) -> None:
         self._layout = layout
@@ -98,7 +98,7 @@ _SIGNS_AROUND: Final = re.compile(r"^(?:[\"“”:,\s]|[*_](?!-)|[$§►▶→�
 # The mark before a definition in RFC 4949 that shows its type, as in "(I) A value" and "(N) /PKI/ See: key".
 _ANNOTATION: Final = re.compile(r"(?:\([A-Z]{1,2}\)\s{1,9}|/[^/\n]{2,40}/\s{1,9}){1,2}")
 _SMALL: Final = alternatives(word_list("skipped_in_initials"))
-# Only a name: capitalized words, with lower-case words such as "of" between some of them.
+# A text that is only a name: capitalized words, with lower-case words such as "of" between some of them.
 _PROPER_NAME: Final = re.compile(
     rf"(?:(?i:{_SMALL})\s+)?(?P<name>[A-ZÄÖÜ][\w'’/-]*(?:\s+(?:(?:{_SMALL})\s+){{0,3}}[A-ZÄÖÜ\d][\w'’/-]*)+)"
 )
@@ -110,14 +110,14 @@ _DEFAULT = GlossarySection()
 
 
 def find_definitions(corpus: Corpus, settings: GlossarySection = _DEFAULT) -> list[Definition]:
-    """Return the definitions by document and position. The running time is linear in the length of the texts."""
+    """Return all definitions, in the order of the texts. The running time is linear in the length of the texts."""
     return [definition for document in corpus.documents for definition in definitions_in_document(document, settings)]
 
 
 def definitions_in_document(document: CorpusDocument, settings: GlossarySection = _DEFAULT) -> list[Definition]:
     """Return the definitions in one document, in order.
 
-    If possible definitions overlap, the one whose pattern comes first in `_drafts` counts.
+    If possible definitions overlap, the one that `_drafts` yields first is kept.
     """
     layout = DocumentLayout(document, settings)
     drafts = [
@@ -147,13 +147,13 @@ def _drafts(layout: DocumentLayout, settings: GlossarySection) -> Iterator[Defin
 
 
 def _is_crossed(span: Span, offsets: Sequence[int]) -> bool:
-    """Return whether one of the ascending `offsets` is inside a span."""
+    """Return whether any of `offsets`, which are in ascending order, is inside a span."""
     number = bisect_right(offsets, span[0])
     return number < len(offsets) and offsets[number] < span[1]
 
 
 def _draft_in_entry(layout: DocumentLayout, draft: DefinitionDraft) -> DefinitionDraft:
-    """End a definition within an entry of a definition list, at the latest, where the entry ends."""
+    """If a definition starts in an entry of a definition list, cut it off at the end of that entry."""
     pairs, start = layout.document.marked.definitions, draft.body[0]
     last = bisect_right(pairs, start, key=lambda pair: pair[0])
     end = next((pair[3] for pair in reversed(pairs[max(0, last - _MAX_NESTED) : last]) if start < pair[3]), None)
@@ -205,9 +205,9 @@ def _reclassified_draft(layout: DocumentLayout, draft: DefinitionDraft) -> Defin
 
 
 def _without_duplicates(drafts: Iterable[DefinitionDraft]) -> list[DefinitionDraft]:
-    """Return the possible definitions in order of position. Of overlapping ones, that of the earlier pattern is kept.
+    """Return the possible definitions, sorted by position. Of overlapping ones, the first in `drafts` is kept.
 
-    The patterns have the order of `_drafts`, so that the text of a table is not read again as a list.
+    `_drafts` yields the most reliable patterns first, so that the text of a table is not read again as a list.
     """
     drafts = list(drafts)
     bodies = sorted(draft.body for draft in drafts if draft.pattern in ("table", "list"))
@@ -225,7 +225,7 @@ def _without_duplicates(drafts: Iterable[DefinitionDraft]) -> list[DefinitionDra
 
 
 _BUCKET = 400
-_MAX_NESTED = 50  # maximum number of entries, in lists within an entry, before a definition in the outer entry
+_MAX_NESTED = 50  # maximum number of nested entries that are passed to find the entry around a definition
 
 
 def _is_inside(draft: DefinitionDraft, bodies: list[tuple[int, int]]) -> bool:
@@ -291,7 +291,7 @@ _MIN_MISSED, _MIN_MISSED_FEW, _MIN_MISSED_SHARE = 3, 2, 0.1
 
 @dataclass(frozen=True)
 class MissedEntries:
-    """The number of entries in a document that look like definitions, and the missed entries, which gave none."""
+    """The number of entries in a document that look like definitions, and those that were not read as definitions."""
 
     document: CorpusDocument
     entries: int
@@ -312,7 +312,7 @@ class MissedEntries:
 
 
 def missed_entries(document: CorpusDocument, found: Iterable[Definition], settings: GlossarySection) -> MissedEntries:
-    """Compare the definitions that were read from a document with all entries that look like definitions.
+    """Find the entries in a document that look like definitions, but are not among those `found`.
 
     The entries are found by simpler patterns than the definitions: lists whose terms are in bold, after a sign such as
     "$", before a dash or colon, or above an indented text; headings with one short paragraph each; table rows with two
@@ -331,7 +331,7 @@ def missed_entries(document: CorpusDocument, found: Iterable[Definition], settin
 
 
 def is_gap(missed: MissedEntries) -> bool:
-    """Return whether a warning is due, because three entries were missed, or two that are a tenth of all entries."""
+    """Return whether to warn: at least three entries were missed, or two that are at least a tenth of all entries."""
     few = len(missed.missed) >= _MIN_MISSED_FEW and len(missed.missed) >= _MIN_MISSED_SHARE * missed.entries
     return few or len(missed.missed) >= _MIN_MISSED
 
@@ -365,7 +365,7 @@ def _listed_entries(layout: DocumentLayout) -> Iterator[Span]:
 
 
 def _indented_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
-    """Yield the lines that have only a term, and the text of the term with a deeper indent below."""
+    """Yield the lines that contain only a term and are followed by its text, with a deeper indent."""
     entries = EntryReader(layout)
     indent = entries.usual_indent(layout.lines)
     for number, (line, below) in enumerate(pairwise(layout.lines)):
@@ -376,7 +376,7 @@ def _indented_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
 
 
 def _heading_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
-    """Yield the headings that have one short paragraph each."""
+    """Yield the headings that are followed by a single short paragraph."""
     entries, lines = EntryReader(layout), layout.lines
     for number, (line, below) in enumerate(pairwise(lines)):
         last = all(one.start in layout.heading_lines for one in lines[number + 2 : number + 3])
@@ -388,7 +388,7 @@ def _heading_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
 
 
 def _leading_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
-    """Yield the emphasised words at the start of a paragraph that a new sentence follows without a sign."""
+    """Yield the emphasised words at the start of a paragraph, if a sentence follows them without a colon or dash."""
     entries, starts = EntryReader(layout), [line.start for line in layout.lines]
     for span in layout.document.marked.leading:
         number = bisect_right(starts, span[0]) - 1

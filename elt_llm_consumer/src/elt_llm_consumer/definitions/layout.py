@@ -1,4 +1,4 @@
-"""The layout of a document, which helps to find definitions: lines, definition sections, page headers, and spans."""
+"""The layout of a document (lines, definition sections, page headers, spans), which helps to find definitions."""
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
@@ -31,7 +31,7 @@ def _words(text: str) -> list[str]:
 
 _DIGITS = re.compile(r"\d{1,6}|\b[ivxlc]{1,6}\b")
 _PAGE_LINE: Final = pattern("page_line")
-# Possessive, because dots and spaces can be divided in very many ways.
+# Possessive quantifiers, because dots and spaces can be divided among the groups in very many ways.
 _CONTENTS = re.compile(r"(?:\s{0,3}+\.){3,200}+\s{0,9}+\d{1,4}\s{0,9}+$|[^|]\|\s{0,9}+\d{1,4}\s{0,9}+$")
 _RULE_LINE = re.compile(r"[\s|:+=~*_^-]+$")
 _EDGE = 2  # number of lines at the top and at the bottom of a page that may be page headers or footers
@@ -53,7 +53,7 @@ class TextLine:
 class DocumentLayout:
     """The lines, pieces (sentences, items, rows) and regions (sections that define terms) of a document.
 
-    All offsets count characters of the document's text. Furniture means page headers, page footers and page numbers.
+    All offsets count characters in the document's text. "Furniture" means page headers, page footers and page numbers.
     """
 
     def __init__(self, document: CorpusDocument, settings: GlossarySection) -> None:
@@ -65,7 +65,7 @@ class DocumentLayout:
 
     @cached_property
     def lines(self) -> tuple[TextLine, ...]:
-        """Return the lines that contain words, without page headers, footers and page numbers."""
+        """The lines that contain words, without page headers, footers and page numbers."""
         return tuple(line for line in self._all_lines if line.start not in self._furniture)
 
     def lines_between(self, start: int, end: int) -> tuple[TextLine, ...]:
@@ -74,12 +74,12 @@ class DocumentLayout:
 
     @cached_property
     def pieces(self) -> tuple[TextPiece, ...]:
-        """Return the sentences, list items, table rows and headings, without page headers, footers and page numbers."""
+        """The sentences, list items, table rows and headings, without page headers, footers and page numbers."""
         return tuple(piece for piece in self.document.pieces if piece.start not in self._furniture)
 
     @cached_property
     def heading_lines(self) -> frozenset[int]:
-        """The offsets at which heading lines, and the lines that underline headings, start."""
+        """The offsets at which the lines with headings start."""
         numbers = (bisect_right(self._starts, one.start + 3) - 1 for one in self.document.outline.sections)
         return frozenset(self._starts[number] for number in numbers if number >= 0)
 
@@ -112,7 +112,7 @@ class DocumentLayout:
         return self.announces(self.document.title) or self.announces(name.replace("_", " "))
 
     def _indented_regions(self) -> Iterator[tuple[int, int]]:
-        """Yield the sections whose heading is a line of a manual page, with a deeper text directly below it."""
+        """Yield the sections of manual pages: lines that announce definitions, with more deeply indented text below."""
         lines = self.lines
         for number, (line, below) in enumerate(pairwise(lines)):
             if line.apart and below.indent > line.indent and self.announces(line.text):
@@ -120,9 +120,9 @@ class DocumentLayout:
                 yield line.start, next(later, len(self.text))
 
     def announces(self, title: str) -> bool:
-        """Return whether a title announces definitions, apart from its number.
+        """Return whether a title, ignoring its number, announces definitions.
 
-        It consists of known headings of definitions and joining words, or contains a noun such as "glossary".
+        Such a title consists of configured headings and joining words, or contains a noun such as "glossary".
         """
         bare = _HERE.sub("", _LABEL.sub("", fold(title), count=1))
         if _GLOSSARY_TITLE.match(bare):
@@ -169,7 +169,7 @@ class DocumentLayout:
         return line.start in self._rows
 
     def has_rows(self, start: int, end: int) -> bool:
-        """Return whether a row of a table is, or overlaps, text[start:end]."""
+        """Return whether text[start:end] overlaps a row of a table."""
         first = self._starts[max(0, bisect_right(self._starts, start) - 1)]
         return any(line.start in self._rows for line in self._all_lines_between(first, end))
 
@@ -268,7 +268,7 @@ def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def with_marks(text: str, start: int, end: int, term: tuple[int, int]) -> tuple[int, int]:
-    """Return the span, extended by the quotes, emphasis marks and bracket of a term that is at one end of the span."""
+    """Return the span, extended by quotes, emphasis marks and a bracket around the term at its start or end."""
     opening = _OPENING.search(text, max(0, term[0] - _MAX_MARKS), term[0])
     if opening and term[0] == start:
         start = opening.start()
@@ -360,7 +360,7 @@ class DefinitionExtent:
     def _list(self, number: int, own: str) -> int:
         """Return the number of the last item of the list under pieces[number].
 
-        An item with the marker style `own`, which is that of the definition's own list, ends the list.
+        `own` is the marker style of the outer list, to which the definition belongs. Its next item ends the list below.
         """
         pieces = self._layout.pieces
         first = ""

@@ -1,4 +1,4 @@
-"""Read glossaries that are lists, with a colon, a dash, an indented line, a number or no sign at each term."""
+"""Read glossaries written as lists, in which a colon, dash, indent, number or nothing separates terms and meanings."""
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
@@ -99,7 +99,7 @@ _MIN_BODY_LENGTH = 10  # minimum characters of a definition that starts on its o
 
 @dataclass(frozen=True)
 class ListEntry:
-    """A list entry: its possible definition, the number of the line after it, and the style of the list's entries."""
+    """A list entry: its possible definition, the number of the line after it, and the style in which it is written."""
 
     draft: DefinitionDraft
     following: int
@@ -118,7 +118,7 @@ class EntryReader:
         """Return the entry that starts with lines[number], or None.
 
         `announced` means that the line is under a heading of definitions, where subheadings may be terms. `small` means
-        that there need not be a sign or a capital letter between a term and its definition.
+        that a definition may directly follow its term, even in lower case.
         """
         line = lines[number]
         if self._layout.is_row(line) or self._layout.is_contents(line.text):
@@ -138,7 +138,7 @@ class EntryReader:
         return self._below(lines, number)
 
     def _numbered(self, lines: Sequence[TextLine], number: int) -> ListEntry | None:
-        """Return the entry under a number such as "3.1", or None. It has a term, other names, a meaning and notes."""
+        """Return the entry under a number such as "3.1": a term, other names, a meaning and notes. None otherwise."""
         label = _LABEL.match(lines[number].text)
         if label is None:
             return None
@@ -159,7 +159,7 @@ class EntryReader:
         return ListEntry(replace(draft, aliases=aliases), number + 1 + body_end, "numbered")
 
     def _inline(self, line: TextLine) -> tuple[tuple[int, int], int, str] | None:
-        """Return the term, the start of the definition, and the style of an entry such as "X: ..."."""
+        """For an entry such as "X: ...", return the term's span, the definition's start, and the style; else None."""
         start = skip_labels(line.text, 0, len(line.text))
         if marked := QUOTED_TERM.match(line.text, start):
             return self._after_marked(line, marked)
@@ -191,9 +191,9 @@ class EntryReader:
         )
 
     def _signed_at_end(self, lines: Sequence[TextLine], number: int) -> tuple[tuple[int, int], int, str] | None:
-        """Return the same values as `_inline`.
+        """Return the values of `_inline` for an entry whose definition starts on the line below, or None.
 
-        The term and its sign ("**X** -") are alone on their line, and the definition starts on the line below.
+        The first line of such an entry consists of the term and a sign: "**X** -".
         """
         line, below = lines[number], lines[number + 1] if number + 1 < len(lines) else None
         sign = _SIGN_AT_END.search(line.text)
@@ -264,7 +264,7 @@ class EntryReader:
         return line.start not in self._layout.heading_lines and not self._layout.is_row(line)
 
     def _below(self, lines: Sequence[TextLine], number: int) -> ListEntry | None:
-        """Return the entry whose term is a short line and whose definition is the lines below it, or None."""
+        """Return the entry whose term is a short line and whose definition consists of the lines below it, or None."""
         line = lines[number]
         below = lines[number + 1] if number + 1 < len(lines) else None
         if below is None or not self.is_alone(line) or below.start in self._layout.heading_lines:
@@ -289,7 +289,7 @@ class EntryReader:
         return ListEntry(self._draft(term, below.start, lines[last].end, 0.85), last + 1, "below")
 
     def usual_indent(self, lines: Sequence[TextLine]) -> int:
-        """Return the indent of most terms that have an indented text below; 0 if there are few such terms."""
+        """Return the indent of most terms with indented text below; 0 if these are too few or have various indents."""
         terms = (line for line, below in pairwise(lines) if below.indent > line.indent and self.is_alone(line))
         indents = Counter(line.indent for line in terms)
         indent, count = max(indents.items(), key=itemgetter(1), default=(0, 0))
@@ -382,7 +382,7 @@ class DefinitionLists:
         yield from self._runs([line for line in self._layout.lines if not self._layout.in_region(line.start)])
 
     def _section(self, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:
-        # Outside of such sections, most paragraphs look like entries that have no sign after the term.
+        # Entries without a sign after the term are read only here: elsewhere, most paragraphs look like such entries.
         begins = [line for line in lines if line.apart]
         small = 2 * sum(_read_run_in(line, small=True) is not None for line in begins) > len(begins) > 1
         indent = self._entries.usual_indent(lines)
@@ -390,7 +390,7 @@ class DefinitionLists:
         while number < len(lines):
             outer = number + 1 < len(lines) and lines[number].indent < min(indent, lines[number + 1].indent)
             entry = None if outer else self._entries.entry(lines, number, announced=True, small=small)
-            # Beside a definition list, a heading with a text is a chapter and not a term.
+            # In a document with marked-up definition lists, a heading with text below is a chapter and not a term.
             if entry is not None and not (entry.way == "heading" and self._layout.document.marked.definitions):
                 yield entry.draft
             number = entry.following if entry is not None else number + 1
@@ -398,7 +398,7 @@ class DefinitionLists:
     def _runs(self, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:
         """Yield the definitions in groups of consecutive entries.
 
-        A group has at least three entries; after a line that announces definitions, it may have fewer.
+        A group has at least three entries, or fewer if the terms are in bold or a line above announces definitions.
         """
         number, last = 0, -1
         while number < len(lines):
@@ -418,7 +418,7 @@ class DefinitionLists:
     def _defines(self, run: Sequence[ListEntry], before: TextLine | None, *, after: bool) -> bool:
         """Return whether consecutive entries define terms.
 
-        `after` means that they follow other entries, under the same heading, that define terms.
+        `after` means that they follow other defining entries under the same heading.
         """
         if not all(_NAME.match(self._layout.text[slice(*entry.draft.term)]) for entry in run):
             return False
@@ -432,7 +432,7 @@ class DefinitionLists:
 
 
 def _is_entry_meaning(body: str) -> bool:
-    """Return whether the text of an entry gives a meaning, such as "a person who ...", and is no sentence or number."""
+    """Return whether the text of an entry is a meaning, such as "a person who ...", and not a sentence or number."""
     if _NUMBER_WORD.match(body):
         return False
     acting = _ACTING.match(body) is not None and len(body.split()) > 2

@@ -105,7 +105,7 @@ def find_marked_terms(layout: DocumentLayout, settings: GlossarySection) -> Iter
 
 
 def _definition_lists(layout: DocumentLayout, settings: GlossarySection) -> Iterator[DefinitionDraft]:
-    """Yield the entries of the definition lists that do not contain values.
+    """Yield the entries of all definition lists, except for lists of values.
 
     A definition that is too long is shortened to its first paragraph.
     """
@@ -129,7 +129,7 @@ def _definition_lists(layout: DocumentLayout, settings: GlossarySection) -> Iter
             if len(body) > settings.longest_definition and (stop := text.find("\n\n", one[2], end)) > 0:
                 end = stop
             draft = _marked_draft(text, (one[0], one[1]), trim_definition(text, one[2], end), "list", _SURE)
-            # Several terms of one definition are names of the same thing.
+            # Several terms with the same definition are names of one thing.
             yield replace(draft, aliases=tuple(text[slice(*other)] for other in names[one[2:]] if other != one[:2]))
 
 
@@ -149,7 +149,7 @@ def _entry_runs(pairs: Sequence[Pair], text: str) -> list[list[Pair]]:
 
 
 def _end_before(text: str, start: int) -> int:
-    """Return the offset of the end of the text before a block, without the line breaks in between."""
+    """Return the offset at which the text before a block ends, ignoring spaces and line breaks."""
     while start and text[start - 1] in "\n ":
         start -= 1
     return start
@@ -168,7 +168,7 @@ def _may_be_term(term: str) -> bool:
 
 
 def _marked_draft(text: str, term: Span, body: Span, pattern: str, score: float) -> DefinitionDraft:
-    """Return a possible definition. A colon after its term is removed; a short form in brackets is its abbreviation."""
+    """Return a possible definition, without a colon after its term. A short form in brackets is its abbreviation."""
     start, end = trim_span(text, *term)
     tail = _TAIL.search(text[start:end])
     end = start + tail.start() if tail and tail.start() else end
@@ -260,7 +260,7 @@ class _MarkedSentences:
         yield from _run_drafts(run)
 
     def _lead(self, start: int, end: int) -> tuple[int, DefinitionDraft, bool] | None:
-        """Return last line, draft and certainty of the definition in a paragraph that starts with emphasis, or None."""
+        """Return the last line, draft and certainty of a definition whose paragraph starts with emphasis, or None."""
         number = bisect_right(self._lines, start) - 1
         piece = self._piece(start)
         place = bisect_right(self._listed, start) - 1
@@ -297,7 +297,7 @@ class _MarkedSentences:
             begin = after if after is not None else end
             piece = self._piece(line.end - 1)
             return begin, self._extent.end(piece, line.end) if piece is not None else line.end
-        if rest[:1].isupper() and self._layout.in_region(line.start):  # a tab in the file may separate the two
+        if rest[:1].isupper() and self._layout.in_region(line.start):  # a tab may separate the term and its text
             return end, line.end
         below = self._layout.lines[number + 1] if number + 1 < len(self._layout.lines) else None
         if rest or below is None or below.start in self._layout.heading_lines:
@@ -314,7 +314,7 @@ class _MarkedSentences:
 
 
 def _run_drafts(run: Sequence[tuple[int, DefinitionDraft, bool]]) -> Iterator[DefinitionDraft]:
-    """Yield the definitions in consecutive paragraphs: if most are certain, all of them; else only the certain ones."""
+    """Yield the definitions in consecutive paragraphs: all if at least half are certain; else only the certain ones."""
     share = sum(sure for _, _, sure in run) / len(run) if run else 0
     for _, draft, sure in run:
         if sure or (len(run) > 1 and share >= _SHARE):

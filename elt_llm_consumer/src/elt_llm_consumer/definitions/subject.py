@@ -53,9 +53,9 @@ class DefinedSubject:
     """The subject of a sentence: the spans of its terms, and how the terms are written.
 
     The terms are `marked` if they are in quotes or emphasis, and `bold` if they are in bold. They are `sure` if the
-    text presents them as terms. They are `named` after "the term", and `led` after "the term" or a phrase such as "In
-    these Rules". They are `one` if they have capitals and follow "a", and `general` if they follow "a" or no article.
-    They are `doing` if the subject may be a clause, such as "paying late".
+    text presents them as terms, `named` if they follow "the term", and `led` if they follow "the term" or a phrase such
+    as "In these Rules". They are `one` if they are capitalized and follow "a", `general` if they follow "a" or no
+    article, and `doing` if the subject may be a clause, such as "paying late".
     """
 
     terms: tuple[tuple[int, int], ...]
@@ -72,7 +72,7 @@ class DefinedSubject:
 
 
 def skip_labels(text: str, start: int, end: int) -> int:
-    """Return the start of the words after rule numbers and list item marks."""
+    """Return the offset in text[start:end] at which rule numbers and list item marks end and the words start."""
     for _ in range(3):
         mark = next(
             filter(None, (label.match(text, start, end) for label in (_RULE_LABEL, _ITEM_MARK, _RULE_NUMBER))), None
@@ -288,7 +288,7 @@ def _is_definition(text: str, subject: DefinedSubject, body: str, *, region: boo
 
 
 def _may_be_defined(subject: DefinedSubject, body: str) -> bool:
-    """Return whether "is" may define a subject that is in bold or quotes, or follows "In these Rules" or "a"."""
+    """Return whether "is" may define the subject because it is in bold or quotes, or after "In these Rules" or "a"."""
     apart = STRONGLY_DISTINGUISHING.search(" ".join(body.split(maxsplit=_REACH)[1:_REACH])) is not None
     if subject.one and not apart:
         return False
@@ -297,7 +297,7 @@ def _may_be_defined(subject: DefinedSubject, body: str) -> bool:
 
 
 def _defines_in_general(subject: DefinedSubject, name: str, body: str) -> bool:
-    """Return whether `body` defines a general subject as an activity, or as a general noun with a relative clause."""
+    """Return whether `body` defines the subject in general: as an activity, or as a noun with a relative clause."""
     words = name.split()
     if not subject.general or not _is_name(name) or _PREDICATE.match(body) or PRAISING.match(body):
         return False

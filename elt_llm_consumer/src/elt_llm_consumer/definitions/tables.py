@@ -25,7 +25,7 @@ _MAX_TERM_WORDS, _MIN_MEANING_WORDS = 6, 4  # for the rows of a table without he
 
 @dataclass(frozen=True)
 class DefinitionColumns:
-    """The indexes of the columns. `abbreviation`, `synonyms` and `see_also` are None if the table has no such column.
+    """The indexes of a table's columns. `abbreviation`, `synonyms` and `see_also` are None without such a column.
 
     `short` means that the terms in the column `term` are abbreviations themselves.
     """
@@ -40,7 +40,7 @@ class DefinitionColumns:
 
 
 class TableHeaders:
-    """Recognizes the column headers from the settings of a job, and other headers with the same meaning."""
+    """Recognizes the column headers that a job's settings list, and other headers with the same meaning."""
 
     def __init__(self, settings: GlossarySection) -> None:
         self._terms = _folded(settings.term_headers)
@@ -68,7 +68,7 @@ class TableHeaders:
         meaning = next((place for place, name in enumerate(names) if name in self._meanings and place != term), None)
         if term is not None and meaning is not None:
             return DefinitionColumns(len(names), term, meaning, short, short=False)
-        # In a data dictionary, the column before "Business definition" has the terms, whatever its header.
+        # In a data dictionary, the column before "Business definition" contains the terms, whatever its header.
         business = next((place for place, name in enumerate(names) if _BUSINESS.fullmatch(name)), 0)
         named = next((place for place in reversed(range(business)) if not _OTHER.search(names[place])), None)
         if named is not None:
@@ -80,7 +80,7 @@ class TableHeaders:
         return None
 
     def likely(self, cells: Sequence[str], *, announced: bool) -> DefinitionColumns | None:
-        """Return the columns if the first header is known and the second header may be a header of meanings, else None.
+        """Return the columns if the first header is known and the second may be that of the meanings, else None.
 
         `announced` means that the table is under a heading of definitions. Then the second header may be any header
         that does not clearly mean something else, such as a page number.
@@ -134,7 +134,7 @@ class DefinitionTables:
             if self._layout.is_row(line):
                 columns = self._read(drafts, columns, line, before)
             elif before is None or line.apart or line.start in self._layout.heading_lines:
-                columns = None  # at this place, no page break or line break splits a cell
+                columns = None  # the table has ended: this line does not continue a cell
             before = line
         return drafts
 
@@ -175,7 +175,7 @@ class DefinitionTables:
         if len(cells) != 2 or not self._layout.in_region(line.start):
             return None
         term, body = (one_line(self._layout.text[slice(*cell)]) for cell in cells)
-        if term.endswith((".", ",", ";", ":")):  # a blank in justified text, not a column
+        if term.endswith((".", ",", ";", ":")):  # the bounds are gaps in justified text, not columns
             return None
         fits = len(term.split()) <= _MAX_TERM_WORDS and len(body.split()) >= _MIN_MEANING_WORDS
         plain = fits and not any(map(str.isdigit, term + body[:3]))
@@ -220,7 +220,7 @@ class DefinitionTables:
         )
 
     def _listed_names(self, column: int | None, cells: Sequence[tuple[int, int]]) -> tuple[str, ...]:
-        """Return the names in the cell of a column. Commas separate them only if no other sign does."""
+        """Return the names listed in a row's cell. Commas separate names only if the cell has no other separators."""
         if column is None or column >= len(cells):
             return ()
         cell = self._layout.text[slice(*self._without_header(cells[column]))]
@@ -229,13 +229,13 @@ class DefinitionTables:
         return tuple(dict.fromkeys(name for name in names if any(map(str.isalnum, name))))
 
     def _without_header(self, cell: tuple[int, int]) -> tuple[int, int]:
-        """Return the span of a cell without the header that the text of a wide sheet repeats: "Element: Valve"."""
+        """Return the span of a cell without its column header, which wide sheets repeat in a cell: "Element: Valve"."""
         label = _LABEL.match(self._layout.text, *cell)
         labelled = label is not None and fold(label[1]) in self._labels
         return trim_span(self._layout.text, label.end(), cell[1]) if label is not None and labelled else cell
 
     def _continues(self, columns: DefinitionColumns, cells: Sequence[tuple[int, int]]) -> bool:
-        """Return whether a row continues the meaning in the row above: its last cell has text, its term is empty."""
+        """Return whether a row continues the meaning in the row above: no term, but text in the last cell."""
         if columns.meaning != columns.count - 1 or len(cells) != columns.count:
             return False
         body = cells[columns.meaning]
@@ -243,7 +243,7 @@ class DefinitionTables:
 
 
 def _cells(line: TextLine) -> list[tuple[int, int]]:
-    """Return the stripped spans of the cells of a row. Bars at both ends of a Markdown row do not add empty cells."""
+    """Return the spans of a row's cells, without outer white space. Bars at both ends of a row add no empty cells."""
     text = line.text
     bounds = [-1, *(bar.start() for bar in _BAR.finditer(text)), len(text)]
     cells = [(start + 1, end) for start, end in pairwise(bounds)]

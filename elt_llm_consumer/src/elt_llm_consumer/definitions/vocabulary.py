@@ -1,4 +1,4 @@
-"""The English and German patterns of definitions, and of sentences that only look like definitions."""
+"""English and German patterns for definitions, and for sentences that only look like definitions."""
 
 import re
 import tomllib

@@ -11,7 +11,7 @@ from elt_llm_consumer.export.text import escape_formula, evidence_places, value_
 REVIEW_COLUMNS = ("review_status", "reviewer", "review_comment")
 """The columns that reviewers fill in and `elt-llm review import` reads."""
 ORIGIN_COLUMN = "review_of"
-"""The column that names the job and the edition of a row, so that a sheet of another job is refused."""
+"""The column with a row's job and edition (a hash of its content). The import refuses the sheet of another job."""
 EDITION_MARK = ", edition "
 _EDITION_LENGTH = 12
 IDENTITY_COLUMNS = ("table", "key", "name")
@@ -52,10 +52,7 @@ def row_values(result: JobResult, table: Table, row: Row) -> SheetLine:
 
 
 def evidence_lines(result: JobResult) -> Iterator[SheetLine]:
-    """Yield one line, with the columns EVIDENCE_COLUMNS, for each piece of evidence of each cell.
-
-    A cell without evidence also gets a line.
-    """
+    """Yield a line with the columns EVIDENCE_COLUMNS for each quote of each cell, and for each cell without quotes."""
     for table in result.tables:
         for row in table.rows:
             for column in table.columns:
@@ -92,8 +89,8 @@ def _field_values(row: Row, column: str) -> tuple[str | int | float, str, str]:
 def write_csv(result: JobResult, path: Path) -> list[Path]:
     """Write `NAME.TABLE.csv` for each table and `NAME.evidence.csv`; return their paths. `path` is NAME.csv.
 
-    The format is RFC 4180 with UTF-8 and a byte order mark. Text that a spreadsheet would run as a formula gets an
-    apostrophe.
+    The format is RFC 4180 in UTF-8 with a byte order mark. An apostrophe is put before text that a spreadsheet would
+    run as a formula.
     """
     files = {
         path.with_suffix(f".{table.name}.csv"): [

@@ -17,7 +17,7 @@ _DEFINITIONS = ("definition", "formal_definition", "inventory_description", "des
 
 @dataclass(frozen=True)
 class GlossaryTerm:
-    """A glossary entry. `path` has its ancestors' names, outermost first, and its own name; `title` is the full name.
+    """A glossary entry. `path` lists its ancestors' names, outermost first, then its own; `title` is the full name.
 
     `synonyms` and `related` are names from the documents. `disputed` means that the definitions contradict each other.
     """
@@ -37,7 +37,7 @@ class GlossaryTerm:
 
 
 def _glossary_terms(result: JobResult, fit: Callable[[str], str]) -> list[GlossaryTerm]:
-    """Return the terms of the result, or else its entities, in order; empty if it has neither.
+    """Return the terms, abbreviations and entities of the result as glossary entries, in order.
 
     `fit` removes characters that the tool does not allow in names. If two names with the same ancestors are then equal,
     the second gets a number.
@@ -57,7 +57,7 @@ def _glossary_terms(result: JobResult, fit: Callable[[str], str]) -> list[Glossa
 
 
 def _names_by_title(terms: list[GlossaryTerm], name_of: Callable[[tuple[str, ...]], str]) -> Mapping[str, str]:
-    """Return the name of each term as the tool allows it, by the term's lower-case title.
+    """Map the lower-case title of each term to the name of the term in the tool, which `name_of` makes from its path.
 
     If two terms have equal titles, the first is used.
     """
@@ -115,7 +115,7 @@ _PURVIEW_STATUS: Mapping[ReviewStatus, str] = {
 
 
 def write_purview(result: JobResult, path: Path) -> list[Path]:
-    """Write the terms as a glossary CSV for Microsoft Purview. Its import needs each parent before its terms.
+    """Write the terms as a glossary CSV for Microsoft Purview, whose import needs parents before their terms.
 
     A term's name is its path joined by `_`, and lists are joined by `;`, so these characters are replaced in names.
     Related terms and synonyms are listed only if they are terms of the file. Other synonyms appear in the definition.
@@ -199,7 +199,7 @@ def _openmetadata_name(name: str) -> str:
 
 
 def write_datahub(result: JobResult, path: Path, glossary: str) -> list[Path]:
-    """Write DataHub's business glossary YAML: one node with the glossary's name and its terms nested by path.
+    """Write DataHub's business glossary YAML: a root node named `glossary`, in which the terms are nested by path.
 
     References are dotted paths, so dots in names are removed.
     """

@@ -80,7 +80,7 @@ def heat_map(result: JobResult) -> dict[str, Any] | None:
             return CLASS_COLUMN in row.cells and value_text(row.cells[CLASS_COLUMN].value) == name
         return name in row.cells and row.cells[name].verdict == "found"
 
-    # A field whose cells are never "found" is inferred by design, and its shares of 0 would look like gaps.
+    # Columns without a "found" cell are left out: they are inferred by design, and shares of 0 would look like gaps.
     found = [name for name in table.columns if any(fits(row, name) for row in table.rows)]
     columns = list(CLASSES) if by_class else found
     lines: list[dict[str, Any]] = []

@@ -15,7 +15,7 @@ from elt_llm_consumer.evidence import Cell, Row, Value
 def write_atomically(path: Path, content: bytes) -> None:
     """Write `content` beside `path`, flush it to disk, and rename it to `path`.
 
-    Readers see the old or the new file, even after a crash. Raises StoreError with the path and advice.
+    Readers see the old or the new file, even after a crash. Raises StoreError if the file cannot be written.
     """
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -37,7 +37,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def rows_by_group(rows: Iterable[Row], depth: int) -> dict[str, list[Row]]:
-    """Return the rows by their group name at a depth, in order of first appearance; "" for rows without a group."""
+    """Return the rows by the name of their group at `depth`, in order of appearance; "" for rows without a group."""
     grouped: dict[str, list[Row]] = {}
     for row in rows:
         grouped.setdefault(row.group[depth] if len(row.group) > depth else "", []).append(row)
@@ -79,16 +79,16 @@ def unescape_formula(text: str) -> str:
 
 
 def safe_name(text: str) -> str:
-    """Return a name for import files: on one line, and without first characters that would need an apostrophe.
+    """Return a name for import files: on one line, and without leading characters that would need an apostrophe.
 
-    With an apostrophe, the cell of the name would differ from the paths that contain the name.
+    Import files repeat a name in paths, and an added apostrophe would make the two differ.
     """
     name = one_line(printable(text))
     return name.lstrip("".join((*_FORMULA, FORMULA_ESCAPE, _INVISIBLE))) or (f"({name})" if name else "")
 
 
 def _is_formula(text: str) -> bool:
-    # A quotation mark alone is harmless. Before a formula it counts too, so that removing the escape is unambiguous.
+    # Text with an apostrophe before a formula is escaped too, or `unescape_formula` would remove that apostrophe.
     return text.lstrip(_INVISIBLE + FORMULA_ESCAPE).startswith(_FORMULA)
 
 

@@ -15,7 +15,7 @@ from elt_llm_consumer.jobs.sections import OutputFormat, OutputsSection
 def write_outputs(result: JobResult, outputs: OutputsSection, folder: Path, name: str) -> list[Path]:
     """Write the result in every format of `outputs` to `folder`, in files named after `name`; return their paths.
 
-    Each file is written atomically, and equal results give equal bytes. Raises StoreError.
+    Each file is written atomically, and equal results give equal bytes. Raises StoreError if a file cannot be written.
     """
     glossary = outputs.glossary_name
     writers: Mapping[OutputFormat, tuple[str, Callable[[JobResult, Path], list[Path]]]] = {

@@ -117,7 +117,7 @@ class _Sheets:
 
 
 def fit_cell_text(text: str) -> str:
-    """Truncate text to the cell limit, with a note that the JSON file has the full text."""
+    """Truncate text to the cell limit, with a note that the JSON file contains the full text."""
     text = printable(text)
     return text if len(text) <= _MAX_CELL_LENGTH else text[: _MAX_CELL_LENGTH - len(_CUT_NOTE)] + _CUT_NOTE
 

@@ -31,8 +31,8 @@ class DefinitionComparer:
     def agree(self, one: str, other: str) -> bool:
         """Return whether two definitions agree: each supports the other. Raises ModelError if embedding fails.
 
-        Two texts also agree if the longer text supports the shorter one, has nearly all of its words, and does not
-        contradict it.
+        They also agree if the longer one supports the shorter one, contains nearly all of its words, and is not
+        contradicted by it.
         """
         if words(one) == words(other):
             return True
@@ -51,7 +51,7 @@ class DefinitionComparer:
         return _is_supported(check_word_overlap(self._grounded(written, source), self._tokeniser))
 
     def is_copy(self, written: str, source: str) -> bool:
-        """Return whether `written` has nearly all words of `source` and hardly any other words.
+        """Return whether `written` contains nearly all words of `source` and hardly any other words.
 
         Words that a line break splits are joined first. "A person." is not a copy of "A person who keeps the books.",
         although the two definitions agree.
@@ -109,7 +109,7 @@ _MAX_PLACES = 3
 
 @dataclass(frozen=True)
 class DefinitionText:
-    """The text of a definition, and the places of this text, such as "handbook.pdf, page 9"."""
+    """The text of a definition, and the places where it occurs, such as "handbook.pdf, page 9"."""
 
     text: str
     places: tuple[str, ...]
@@ -135,7 +135,7 @@ def describe_difference(one: DefinitionText, other: DefinitionText) -> str:
 
 
 def _parts(one: str, other: str) -> tuple[list[str], list[str]] | None:
-    """Return the parts of each text that differ from the other text; None if the texts have little in common."""
+    """Return the parts of each text that differ from the other text; None if they differ too much to quote parts."""
     ours, theirs = _words(one), _words(other)
     left, right = ([word.casefold() for word in side] for side in (ours, theirs))
     matcher = SequenceMatcher(None, left, right, autojunk=False)
@@ -152,7 +152,7 @@ def _parts(one: str, other: str) -> tuple[list[str], list[str]] | None:
 
 
 def _merged_blocks(blocks: Sequence[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
-    """Return the differing parts of two texts, and merge parts that have at most one equal word between them."""
+    """Merge neighbouring parts in which two texts differ, if at most one equal word is between them."""
     found: list[tuple[int, int, int, int]] = []
     for block in blocks:
         if found and block[0] - found[-1][1] <= _NEAR and block[2] - found[-1][3] <= _NEAR:

@@ -56,7 +56,7 @@ def _clean_definition(cell: Cell, prompt: str, ask: AskModel, agreements: Defini
     if is_blank(reply) or not reply:
         return with_note(cell, "The language model's reply was empty.")
     if len(reply) > _MAX_GROWTH * len(text) or not agreements.supports(reply, text):
-        return with_note(cell, "The definition does not support the text of the language model.")
+        return with_note(cell, "The definition does not support the language model's text.")
     if not agreements.agree(reply, text) or not agreements.is_copy(reply, text):
         return with_note(cell, "The language model left out a part of the definition, or added other words.")
     return cell.model_copy(update={"value": reply, "method": "llm", "model": model})
@@ -82,7 +82,7 @@ class GlossaryTermTask(RowTask):
         agreements: DefinitionComparer,
         model: str,
     ) -> None:
-        """`referred` lists the term's definitions that only refer to another term, each with that other term.
+        """`referred` lists each definition that only refers to another term, together with that other term.
 
         `uses` are the statements that use the term outside of its definitions. `model` is the name of the language
         model; empty if the job uses none.
@@ -93,7 +93,7 @@ class GlossaryTermTask(RowTask):
         self.table = "terms" if term.has_meaning else "abbreviations"
 
     def material(self) -> RowMaterial:
-        """Return the cells with the definitions and uses of the term, before any clean-up."""
+        """Gather the cells with the definitions and uses of the term, before any clean-up."""
         term, cells = self._term, self._cells()
         definition = cells["definition"]
         wanted = self._section.clean_up == "model" and definition.verdict == "found"
@@ -138,7 +138,7 @@ _MAX_COMPARED = 20  # maximum different definitions of a term that are compared
 
 
 def _definition_cell(term: MergedTerm, referred: MergedTerm | None, agreements: DefinitionComparer) -> Cell:
-    """Return the cell with the definition of a term. If definitions disagree, it has all texts and verdict `conflict`.
+    """Return the cell with the definition of a term; with all definitions and verdict `conflict` if they disagree.
 
     If the entry of the term only refers to another term ("see ..."), `referred` is that term. A definition that is
     taken over from `referred` has the verdict `inferred`.
@@ -257,7 +257,7 @@ class GlossaryJob:
 
     @cached_property
     def _gaps(self) -> list[MissedEntries]:
-        """For each document with such entries, the entries that look like definitions but are not in the glossary."""
+        """The entries that look like definitions but are not in the glossary, for each document with several."""
         found = grouped(self._definitions, lambda one: (one.evidence.collection, one.evidence.document_id))
         checked = (
             missed_entries(document, found.get((document.collection, document.document_id), ()), self._section)
@@ -271,7 +271,7 @@ class GlossaryJob:
 
     @cached_property
     def _by_key(self) -> dict[tuple[str, ...], MergedTerm]:
-        """The terms by the keys of all their forms. If a key fits several terms, the term with this name is used."""
+        """The terms by the keys of all their forms. If terms share a key, the one whose name has this key is used."""
         named = {term_key(term.name): term for term in reversed(self._terms)}
         others = {term_key(form): term for term in reversed(self._terms) for form in term.forms}
         return {**others, **named}
@@ -283,7 +283,7 @@ class GlossaryJob:
 
 
 def _see_also(definition: Definition) -> list[str]:
-    """Return the names after "See also" in a definition, without quotes, and those in a column of this name."""
+    """Return the names after "See also" in a definition, and those in a column such as See also, without quotes."""
     found = (
         *(_SEE_ALSO_LIST.split(one["targets"]) for one in _SEE_ALSO.finditer(definition.text)),
         definition.see_also,

@@ -1,4 +1,4 @@
-"""Merge the definitions of a term from all spellings and documents."""
+"""Merge the definitions of each term across its spellings and all documents."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -27,18 +27,18 @@ class MergedTerm:
 
     @cached_property
     def all(self) -> tuple[Definition, ...]:
-        """Return all definitions of the term, in order."""
+        """All definitions of the term, in the order of the texts."""
         return tuple(sorted((*self.definitions, *self.references, *self.short_forms), key=_place))
 
     @cached_property
     def abbreviations(self) -> dict[str, list[Definition]]:
-        """The abbreviations of the term, each with the definitions in which it is given."""
+        """The abbreviations of the term, each with the definitions that give it."""
         short = (one for one in self.all if one.abbreviation and words(one.abbreviation) != words(self.name))
         return grouped(short, lambda one: one.abbreviation)
 
     @cached_property
     def synonyms(self) -> dict[str, list[Definition]]:
-        """The other names of the term, each with the definitions in which it is given."""
+        """The other names of the term, each with the definitions that give it."""
         found: dict[str, list[Definition]] = {}
         for one in self.all:
             for alias in one.aliases:
@@ -55,7 +55,7 @@ class MergedTerm:
 
     @property
     def has_meaning(self) -> bool:
-        """Whether a definition gives or refers to a meaning, or a glossary list has the long form as the meaning."""
+        """Whether a definition gives or refers to a meaning, or a glossary list gives the long form as the meaning."""
         return bool(self.definitions or self.references or any(one.listed for one in self.short_forms))
 
     @property
@@ -75,7 +75,7 @@ def grouped(definitions: Iterable[Definition], key: Callable[[Definition], _Key]
 def merge_definitions(definitions: Iterable[Definition]) -> list[MergedTerm]:
     """Return the terms sorted by name, each with all its definitions. The order of the input does not matter.
 
-    The definitions of an abbreviation are merged into its long form, unless it has several long forms.
+    An abbreviation with exactly one long form is merged into the entry of the long form.
     """
     ordered = sorted(definitions, key=_place)
     long_of = _long_forms(ordered)
@@ -85,7 +85,7 @@ def merge_definitions(definitions: Iterable[Definition]) -> list[MergedTerm]:
 
 
 def _long_forms(definitions: Sequence[Definition]) -> dict[str, tuple[str, ...]]:
-    """For each abbreviation with exactly one long form, return the key of this long form."""
+    """Return, for each abbreviation with exactly one long form, the key of the long form."""
     found: dict[str, set[tuple[str, ...]]] = {}
     for one in definitions:
         if one.pattern == "abbreviation":
@@ -102,7 +102,7 @@ def _key_of(one: Definition, long_of: dict[str, tuple[str, ...]]) -> tuple[str, 
 
 
 def _short_form_key(term: str) -> str:
-    """Return the singular of an abbreviation. It keeps upper and lower case, so that "IT" and "it" differ."""
+    """Return an abbreviation in the singular, without dots. Upper and lower case are kept, so "IT" and "it" differ."""
     return term.removesuffix("s").replace(".", "") if term.removesuffix("s").isupper() else term
 
 

@@ -1,1 +1,1 @@
-"""The handbook job: one row for each entity in the rules of a handbook, and one for each relationship between them."""
+"""The handbook job: one row for each entity in a handbook's rules, and one for each relationship between entities."""

@@ -36,7 +36,7 @@ PERSONAL_VERBS: Final = frozenset(_WORDS["personal_verbs"].split())
 
 
 class KindWords:
-    """Finds the kind of an entity, such as role or document, by the last words of its English or German name."""
+    """Finds the kind of an entity, such as role or document, from the last words of its English or German name."""
 
     def __init__(self, kinds: Mapping[EntityKind, Iterable[str]]) -> None:
         """`kinds` are the words in the job file that show each kind. They take precedence over the shipped words."""
@@ -88,7 +88,7 @@ class PhraseUses:
 
 @dataclass(frozen=True)
 class EntityCandidate:
-    """A candidate entity. `names` has its name and its other names; `key` is unique."""
+    """A candidate entity. `names` contains its name and its other names; `key` is unique."""
 
     key: str
     name: str
@@ -114,8 +114,8 @@ class CandidateIndex:
     def of(self, phrase: NounPhrase) -> EntityCandidate | None:
         """Return the candidate whose name is the longest possible ending of the phrase, or None.
 
-        A capitalized word before this ending is ignored only if the candidate is defined or capitalized, since a "Rules
-        Committee" is a separate entity and not just a "committee".
+        If a capitalized word precedes this ending, the candidate must be a defined term or a capitalized name: a "Rules
+        Committee" is a separate entity, and not just any "committee".
         """
         for number, key in enumerate(_suffix_keys(phrase)):
             one = self._by_key.get(key)
@@ -158,7 +158,7 @@ def find_candidates(
 
 
 def _count_uses(sentences: Iterable[ParsedSentence], in_tables: Iterable[NounPhrase]) -> Mapping[str, PhraseUses]:
-    """Return how every phrase is used, by the key of the phrase.
+    """Count how each phrase is used, and return the counts by the key of the phrase.
 
     A use as subject or object of a rule also counts for each ending of the phrase: "Committee" in "Rules Committee".
     """
@@ -185,7 +185,7 @@ def _count_uses(sentences: Iterable[ParsedSentence], in_tables: Iterable[NounPhr
 
 
 def _count_phrase(phrase: NounPhrase, uses: dict[str, PhraseUses]) -> None:
-    """Count one use of a phrase, from which lower-case adjectives before capitalized words are removed."""
+    """Count one use of a phrase, ignoring lower-case adjectives before its capitalized words."""
     words = phrase.words
     if words[-1].capital:
         while not words[0].capital:
@@ -203,7 +203,7 @@ def _count_phrase(phrase: NounPhrase, uses: dict[str, PhraseUses]) -> None:
 
 
 def _suffix_keys(phrase: NounPhrase) -> Iterator[str]:
-    """Yield the keys of a phrase and of its endings, longest first. A name with "of" or "for" has only one key."""
+    """Yield the keys of a phrase and of its endings, longest first; of a name with "of" or "for", only its own key."""
     written = tuple(word.written for word in phrase.words)
     for number in range(len(written) if NAME_PREPOSITIONS.isdisjoint(written) else 1):
         yield _key(written[number:])

@@ -34,7 +34,7 @@ from elt_llm_consumer.names.names import Names, is_german
 
 
 class HandbookModel:
-    """The findings in the texts: candidates, kinds, duties and relationships, and the model's matching entities."""
+    """The candidates in the texts, their kinds, duties and relationships, and the matching entities of the model."""
 
     def __init__(self, context: JobContext) -> None:
         self.context = context
@@ -59,7 +59,7 @@ class HandbookModel:
 
     @cached_property
     def kinds(self) -> Mapping[str, Cell]:
-        """Return the cell with the kind of each candidate, by the key of the candidate."""
+        """The cells with the kinds of all candidates, by candidate key."""
         return {one.key: self._kinds.cell(one) for one in self._index.candidates}
 
     @cached_property
@@ -106,7 +106,7 @@ class HandbookModel:
 
     @cached_property
     def mentions(self) -> MentionIndex:
-        """The index of mentions by candidate key. For the index, the names of a candidate are aliases of its key."""
+        """The index of mentions by candidate key, in which the names of a candidate count as aliases of its key."""
         candidates = self._index.candidates
         groups = Aliases(tuple((one.key, *one.names) for one in candidates))
         german = is_german([one.name for one in candidates])
@@ -114,7 +114,7 @@ class HandbookModel:
 
     @cached_property
     def joined(self) -> JoinResult:
-        """The joins of the candidates with the entities of the enterprise model."""
+        """The matches between the candidates and the entities of the enterprise model."""
         model, candidates = self.context.model, self._index.candidates
         entities = entity_items(model.model.entities) if model else []
         aliases = collect_aliases(self.context.aliases, (), (), self._definitions)
@@ -213,7 +213,7 @@ def _terms_of_reference(model: HandbookModel, candidate: EntityCandidate, kind: 
 def _in_model(model: HandbookModel, candidate: EntityCandidate) -> Cell:
     joined, source = model.joined.of_left(candidate.key), model.context.model
     if joined is None or source is None:
-        return absent_cell("No entity of the model has this name or another name of it.")
+        return absent_cell("No entity in the model has this name or another name of the candidate.")
     entity = next(one for one in source.model.entities if one.id == joined.right)
     places, note = source.of_entity(entity), joined.reason
     if joined.by == "fuzzy" or not places:
@@ -342,7 +342,7 @@ class HandbookJob:
     def _tasks(self) -> Sequence[RowTask]:
         model = self._model
         writer = None if model.section.describe == "off" else field_writer(self._context)
-        _ = model.relations, model.duties, model.mentions, model.joined  # before several threads use them
+        _ = model.relations, model.duties, model.mentions, model.joined  # computed before several threads use them
         return (
             *(CandidateTask(model, writer, one) for one in model.candidates),
             *(RelationTask(model, one) for one in model.relations),

@@ -1,4 +1,4 @@
-"""Find the kind of a candidate entity, such as role or document, by its definition, its name, or its actions."""
+"""Find the kind of a candidate entity, such as role or document, from its definition, its name, or its actions."""
 # ruff: noqa: SIM905 - word lists are easier to read as text.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ _PARTS = frozenset("kind type form sort set group collection series".split())
 
 @dataclass(frozen=True)
 class Genus:
-    """The genus of a definition, which is the general noun in it: "person" in "The person who keeps ..."."""
+    """The genus of a definition: its general noun, such as "person" in "The person who keeps ..."."""
 
     definition: Definition
     words: str
@@ -41,7 +41,7 @@ class KindClassifier:
         kinds: Mapping[EntityKind, Iterable[str]],
         acts: Mapping[str, Sequence[ParsedSentence]],
     ) -> None:
-        """`acts` lists, by candidate key, the sentences in which the candidate does what only people do."""
+        """`acts` lists, by candidate key, sentences in which the candidate does what only people do: decide, pay."""
         self._index, self._words, self._acts = index, KindWords(kinds), acts
 
     def cell(self, candidate: EntityCandidate) -> Cell:
@@ -90,7 +90,7 @@ class KindClassifier:
         return self._words.of(genus.words) or self._words.of(genus.first)
 
     def _plain_kind(self, candidate: EntityCandidate) -> tuple[EntityKind, str] | None:
-        """Return the kind that the words of a candidate's definitions or name show by themselves; None if none do."""
+        """Return the kind shown by the words of a candidate's definitions or name alone, with these words, or None."""
         matches = map(self._kind_of, _definition_genera(candidate))
         return next(filter(None, matches), None) or self._words.of(candidate.name)
 
@@ -115,7 +115,7 @@ class KindClassifier:
 
 
 def personal_acts(index: CandidateIndex, sentences: Iterable[ParsedSentence]) -> dict[str, list[ParsedSentence]]:
-    """Return, by candidate key, the distinct sentences in which the candidate does what only people do."""
+    """Return, by candidate key, distinct sentences in which the candidate does what only people do: decide, pay."""
     acts: dict[str, dict[str, ParsedSentence]] = {}
     for sentence in sentences:
         for clause in sentence.clauses:

@@ -35,7 +35,7 @@ class ParsedSentence:
 
     @property
     def text(self) -> str:
-        """Return the text of the sentence on one line."""
+        """The text of the sentence on one line."""
         return " ".join(self.document.text[self.start : self.end].split())
 
     @property

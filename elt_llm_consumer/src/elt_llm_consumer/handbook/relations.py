@@ -1,4 +1,4 @@
-"""Find the relationships between candidates, and the duties of roles and organisations, and quote the sentences."""
+"""Find the relationships between candidates, the duties of roles and organisations, and the sentences stating them."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ _NEGATED: Mapping[Modality, Modality] = {
 
 @dataclass(frozen=True)
 class RelationStatement:
-    """A sentence that states a relationship. `count` is the stated number of targets in words, or empty."""
+    """A sentence that states a relationship. `count` is the number of targets as stated, such as "each", or empty."""
 
     source: EntityCandidate
     verb: str
@@ -136,7 +136,7 @@ class RelationFinder:
 
 
 def _verbs_and_targets(clause: SentenceClause) -> Iterator[tuple[str, VerbTarget, bool]]:
-    """Yield each verb of a clause with its preposition, its target, and whether the target is what acts."""
+    """Yield the verb of a clause with its preposition, each target, and whether the target is the actor."""
     direct, after_prepositions = False, 0
     if clause.verb in _EMPTY and not clause.passive:
         return

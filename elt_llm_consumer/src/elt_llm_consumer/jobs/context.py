@@ -49,9 +49,9 @@ class JobContext:
     llm: "LLM | None" = None
     """The language model that writes or cleans up text; None if the job uses only rules and quotes."""
     generations: tuple[str, ...] = ()
-    """The identity of every generation that the job reads, in the order of the sources in the job file."""
+    """The identity of every generation (build of a collection) that the job reads, in the order of its sources."""
     engines: Mapping[str, Engine] = field(default_factory=dict)
-    """By profile name, the search engines for the catalog fields that name another profile than that of the job."""
+    """The search engines for catalog fields that name another profile than the job does, by profile name."""
 
     def result(
         self, kind: str, tables: Sequence[Table], figures: Mapping[str, int | float | str], notes: Sequence[str] = ()
@@ -69,7 +69,8 @@ def open_job(
 ) -> Iterator[JobContext]:
     """Open all inputs of a job for a `with` block. `embedding` and `llm` default to the configured models.
 
-    Raises UsageError, UnknownCollection, SettingsError, FingerprintMismatch, CorruptIndex, ModelError.
+    Raises UsageError, UnknownCollection or SettingsError if the job file is wrong, FingerprintMismatch if a collection
+    was built with another embedding model, CorruptIndex if one is damaged, and ModelError if a model is missing.
     """
     sources = file.spec.sources
     settings = _job_settings(file, loaded)
@@ -101,7 +102,7 @@ def open_job(
 
 
 def _field_engines(context: JobContext, loaded: LoadedSettings, opened: ExitStack) -> dict[str, Engine]:
-    """Open one search engine, over the same generations, for each other profile that a catalog field names."""
+    """Open a search engine over the same generations for each profile, other than the job's, that a field names."""
     spec, engine = context.file.spec, context.engine
     if engine is None:
         return {}
@@ -132,5 +133,5 @@ def _job_settings(file: JobFile, loaded: LoadedSettings) -> Settings:
 
 
 def _load_prompts(file: JobFile, loaded: LoadedSettings) -> Prompts | None:
-    """Return the project's prompts if the language model may choose searches, which is their only use in a job."""
+    """Return the project's prompts; None if the language model may not choose searches, their only use in a job."""
     return load_prompts(loaded.config_dir, loaded.project) if file.spec.catalog.search_again else None

@@ -81,10 +81,10 @@ class Corpus:
         return {one.source[one.source.find("#") :]: one for one in self.documents if "#" in one.source}
 
     def part_evidence(self, part: str, words: str, score: float) -> tuple[Evidence, ...]:
-        """Return the first sentence of a file's part, or only the `words` of this sentence, as evidence.
+        """Return `words` in a part of a file as evidence; if empty or not found there, the part's first sentence.
 
         `part` is the name of the part, such as `#entity/1f0c`. The result is empty if the corpus has no document for
-        it.
+        this part.
         """
         document = self._parts.get(part)
         if document is None or not document.text.strip():
@@ -96,7 +96,7 @@ class Corpus:
         return (document.evidence(first.start, first.end, score),)
 
     def holds(self, evidence: Evidence) -> bool:
-        """Return whether the quoted document still has the quote at the same span and on the same page."""
+        """Return whether the quoted document still contains the quote at the same span and on the same page."""
         document = self.document(evidence.collection, evidence.document_id)
         start, end = evidence.span
         return (
@@ -108,7 +108,7 @@ class Corpus:
 
 
 def read_corpus(generations: Sequence[Searchable]) -> Corpus:
-    """Read all documents of these generations, including parts of files such as fact sheets, with their texts."""
+    """Read all documents of these generations, with their texts. Parts of files, such as fact sheets, are included."""
     documents = []
     for generation in generations:
         listed = generation.documents()
@@ -142,12 +142,12 @@ class ModelSource:
     """Whether the entities are the fact sheets of an inventory or the rows of a data dictionary."""
 
     def of_entity(self, entity: Entity, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
-        """Return the model's sentence about an entity, or only `words` of it, as evidence; empty without one."""
+        """Return the model's sentence about an entity, or only `words` from it, as evidence; empty if there is none."""
         prefix = _FACT_SHEET if self.of_inventory else _ENTITY
         return self.corpus.part_evidence(prefix + entity.id, words, score)
 
     def of_relationship(self, relationship: Relationship, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
-        """Return the model's sentence about a relationship, or only `words` of it, as evidence; empty without one."""
+        """Return the model's sentence about a relationship, or only `words` from it, as evidence; empty without one."""
         if self.of_inventory:
             words = words or relationship.target.name
             return self.corpus.part_evidence(_FACT_SHEET + relationship.source.entity_id, words, score)
@@ -162,15 +162,15 @@ class InventorySource:
     corpus: Corpus = field(repr=False)
 
     def of_fact_sheet(self, sheet: FactSheet, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
-        """Return the inventory's sentence about a fact sheet, or only `words` of it, as evidence; empty without one."""
+        """Return the inventory's sentence on a fact sheet, or only `words` from it, as evidence; empty without one."""
         return self.corpus.part_evidence(_FACT_SHEET + sheet.id, words, score)
 
 
 def read_model_source(generation: Searchable) -> ModelSource:
     """Return the enterprise model of a collection.
 
-    If the collection has no diagram, the model is made from its inventory or data dictionary. Raises UsageError unless
-    the collection has exactly one such source.
+    If the collection contains no diagram, the model is made from its inventory or data dictionary. Raises UsageError
+    unless the collection contains exactly one such source.
     """
     if not generation.artefacts("enterprise_model") and len(generation.artefacts("inventory")) == 1:
         source = read_inventory([generation])

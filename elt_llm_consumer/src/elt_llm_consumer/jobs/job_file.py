@@ -1,4 +1,4 @@
-"""Load job files (`config/consumer/NAME.yaml`) and write the example jobs of `elt-llm init --examples`."""
+"""Load job files (`config/consumer/NAME.yaml`), and provide the example jobs for `elt-llm init --examples`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,21 +49,21 @@ class JobFile:
 
 
 def find_job_file(given: str, loaded: LoadedSettings, working_directory: Path) -> Path:
-    """Find a job file by path, or by name in `config/consumer`. Raises UsageError with similar names."""
+    """Find a job file by path, or by name in `config/consumer`. Otherwise, raises UsageError with similar names."""
     return find_yaml_file(given, loaded.config_dir / CONSUMER_FOLDER, working_directory)
 
 
 def load_job(path: Path, loaded: LoadedSettings) -> JobFile:
-    """Load a job file. Raises SettingsError with the line of each mistake."""
+    """Load a job file. Raises SettingsError, with the line of each mistake, if the file is invalid."""
     spec = read_model(path, ConsumerJob, loaded.project)
     in_folder = path.parent.resolve() == (loaded.config_dir / CONSUMER_FOLDER).resolve()
     return JobFile(path.stem if in_folder else shown_path(path, loaded.project), path, loaded.project, spec)
 
 
 def read_source_file(file: JobFile, name: str, kind: type[_Content], loaded: LoadedSettings) -> _Content | None:
-    """Read the file that the setting `sources.NAME` of a job names; None if it names none.
+    """Read the file to which a job's setting `sources.NAME` is set; None if it is not set.
 
-    Raises SettingsError with the line of each mistake.
+    Raises SettingsError if the file is missing, or if it is invalid (with the line of each mistake).
     """
     given = getattr(file.spec.sources, name)
     if given is None:

@@ -17,7 +17,7 @@ from elt_llm_consumer.jobs.corpus import Corpus, CorpusDocument
 from elt_llm_consumer.jobs.tasks import RowMaterial
 
 GENERATIONS = "generations"
-"""A key in the inputs of a row. It means that the row depends on everything in its collections."""
+"""A key in the inputs of rows that depend on the complete content of all collections of the job."""
 _LLM_SETTINGS = {"temperature", "top_p", "max_context_tokens", "answer_language"}
 
 
@@ -60,7 +60,7 @@ class RowKeys:
     def of(self, material: RowMaterial) -> str:
         """Return the SHA-256, as 64 hex digits, of the inputs gathered for a row, the settings and the model.
 
-        If no language model writes the row, its key also depends on the source code, because such a row costs little.
+        If no language model writes the row, its key also depends on the source code, since the row is cheap to remake.
         """
         made_by = self._written_by if self._written_by and material.prompts else self._code
         return hash_json(
@@ -77,7 +77,7 @@ class SourceDocuments:
 
     @cached_property
     def documents(self) -> dict[tuple[str, str], CorpusDocument]:
-        """Return the documents that the job reads, by collection and document id."""
+        """The documents that the job reads, by collection and document id."""
         return {(it.collection, it.document_id): it for corpus in self.corpora for it in corpus.documents}
 
     @cached_property
@@ -88,7 +88,7 @@ class SourceDocuments:
         """Return the documents whose text a row may contain.
 
         These are the documents in its evidence, and those whose ids are in its inputs. If a language model wrote the
-        row from inputs without document ids, or chose searches, the result has all documents of all collections.
+        row from inputs without document ids, or chose searches, the result is all documents of all collections.
         """
         named = [self._by_id[text] for text in _strings_in(material.inputs) if text in self._by_id]
         read = {(it.collection, it.document_id, it.document_hash) for it in named}

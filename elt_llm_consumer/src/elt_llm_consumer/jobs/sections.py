@@ -12,7 +12,7 @@ _DEFAULTS: Final = tomllib.loads(files("elt_llm_consumer.jobs").joinpath("defaul
 DEFAULT_FIELDS: Final[Mapping[str, Mapping[str, Any]]] = _DEFAULTS["fields"]
 """The default settings of the shipped catalog fields, by field name."""
 EXAMPLE_JOBS: Final[Mapping[str, Mapping[str, Any]]] = _DEFAULTS["examples"]
-"""By job name, the description, sources and outputs of the example jobs of `elt-llm init --examples`."""
+"""The description, sources and outputs of each example job of `elt-llm init --examples`, by job name."""
 
 
 def _listed(section: str, key: str) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ class RowMaterial:
 
 
 AskModel = Callable[[str], str]
-"""A function that prompts the language model once and counts the cost. Raises ModelError."""
+"""A function that prompts the language model once and counts the cost. Raises ModelError if the call fails."""
 
 
 class RowTask(ABC):

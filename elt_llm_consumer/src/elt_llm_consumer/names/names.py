@@ -59,7 +59,7 @@ def name_tokens(text: str, *, german: bool = False) -> list[NameToken]:
 
 
 def name_key(name: str, *, german: bool = False) -> tuple[str, ...]:
-    """Return the keys of the words of a name without leading articles; the last word always remains."""
+    """Return the keys of a name's words, without leading articles. The last word is always kept."""
     keys = tuple(token.key for token in name_tokens(name, german=german))
     while len(keys) > 1 and keys[0] in _ARTICLES:
         keys = keys[1:]
@@ -67,7 +67,7 @@ def name_key(name: str, *, german: bool = False) -> tuple[str, ...]:
 
 
 def joined_key(name: str) -> str:
-    """Return the words of `name_key` without spaces, so that names that differ only in hyphens or spaces are equal."""
+    """Return the key of a name as one string, which is equal for names that differ only in hyphens or spaces."""
     return "".join(name_key(name))
 
 
@@ -84,7 +84,7 @@ def word_key(word: str, *, german: bool = False) -> str:
 
 
 def is_german(names: Sequence[str]) -> bool:
-    """Return whether at least a fifth of the names have German letters or endings."""
+    """Return whether at least a fifth of the names contain German letters or endings."""
     marked = sum(any(_GERMAN_MARKS.search(word) for word in name.split()) for name in names)
     return bool(names) and marked >= _GERMAN_SHARE * len(names)
 
@@ -120,7 +120,7 @@ _TURNED_SCORE = 0.95
 """The score of two names with the same words in another order: "Register of Interests" and "Interests Register"."""
 _ABBREVIATED_SCORE = 0.9
 _NARROWER_SCORE = 0.8
-"""The score if one name has an additional first word. That name may be a kind of the other, as "Youth Player" is."""
+"""The score if one name has an additional first word. This name may be a kind of the other: "Youth Player"."""
 _TURNING = frozenset({"of", "for", "to", "on", "about", "from"})
 _FILLING = frozenset({"the", "a", "an"})
 _LIKELY = 0.85
@@ -142,7 +142,7 @@ class Likeness:
 
 
 def blocking_keys(words: Sequence[str], written: str) -> frozenset[tuple[str, ...]]:
-    """Return keys that limit comparisons: two names that probably match have at least one of these keys in common."""
+    """Return keys that limit comparisons: two names that probably match share at least one of these keys."""
     ordered, _ = _words_in_order(words)
     initials = _initials(words)
     keys = {("all", *ordered), ("initials", written.lower() if written.isupper() else initials)}
@@ -196,7 +196,7 @@ def _word_match(one: str, other: str) -> float:
 
 
 def _initials_likeness(left: Sequence[str], right: Sequence[str], written: tuple[str, str]) -> float:
-    """Compare an abbreviation in capitals with the initials of the other name."""
+    """Return a score if one name, in capitals, consists of the initials of the other name; otherwise 0."""
     for short, long in ((written[0], right), (written[1], left)):
         initials = _initials(long)
         if short.isupper() and _CODE_LETTERS[0] < len(short) <= _CODE_LETTERS[1] and short.lower() == initials:
@@ -298,7 +298,7 @@ class Names:
         return Likeness(round(max(score, letters), 4), "none")
 
     def mentions(self, text: str) -> list[Mention]:
-        """Return the mentions of the names in order. Of overlapping mentions, the longest or else the first is kept."""
+        """Return the mentions in order. Of overlapping mentions, the first is kept; at the same start, the longest."""
         words = name_tokens(text, german=self._german) if self.names else []
         found: list[Mention] = []
         position = 0
@@ -350,7 +350,7 @@ class Names:
 
     @cached_property
     def _own_gaps(self) -> frozenset[str]:
-        """Return the further signs, such as a comma, that some of the names contain between their words."""
+        """The further characters, such as a comma, that some of the names contain between their words."""
         between = (
             form[left.end : right.start].strip()
             for name in self.names

@@ -92,7 +92,7 @@ class CuratedValues:
                 for table, key, name in waiting
             )
             if number not in self._applied and not comes:
-                no_table = f" (a {self._kind} job has no such table; set the kind of job that has it)"
+                no_table = f" (a {self._kind} job has no such table; set `kind` to the kind of job that has it)"
                 found.append(f"Curated value without a row: {override}{'' if override.table in columns else no_table}.")
             elif number in self._applied and override.field not in columns.get(override.table, ()):
                 found.append(f"Curated value for an unknown column: {override}.")

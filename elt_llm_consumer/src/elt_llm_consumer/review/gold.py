@@ -1,13 +1,13 @@
 """Compare a job's result with gold files: JSON lines that list what a correct result contains.
 
 A gold definition counts as found if a row has the same term and the same meaning from the same document. Terms are
-compared without regard to case, singular or plural, and article. Two meanings are the same if a value of the row and
-the gold text have 80 % of the words of the longer text in common, or if one part of a quote contains this share of the
-gold text's words. An abbreviation must have the right long form, and a reference must have the right quote.
+compared without regard to case, number and articles. Two meanings are the same if a value of the row and the gold text
+share at least 80 % of the longer text's words, or if one part of a quote contains this share of the gold text's words.
+An abbreviation must have the right long form, and a reference must have the right quote.
 
-A row is right if a line of the gold file matches it. Rows that match only optional lines are not counted. Which fact
-sheet a row is joined with is read from its evidence. Which term it is joined with is read from the column
-`handbook_term`, or else from the definition that the row quotes.
+A row is right if a line of the gold file matches it. Rows that match only optional lines are not counted. The fact
+sheet that a row was joined with is read from the row's evidence. The term that it was joined with is read from the
+column `handbook_term` or, if this is empty, from the definition that the row quotes.
 """
 
 from collections import Counter
@@ -94,22 +94,22 @@ def gold_term_key(term: str) -> tuple[str, ...]:
 
 
 def _content_words(text: str) -> list[str]:
-    """Return the folded words of a text without single letters and digits, which are the numbers of clauses."""
+    """Return the folded words of a text, without single letters and digits, since these usually number clauses."""
     return [word for word in words(text) if len(word) > 1]
 
 
 def word_share(gold: str, found: str) -> float:
-    """Return the share, 0 to 1, of the longer text's words that both texts have; a repeated word counts each time."""
+    """Return the share, 0 to 1, of the longer text's words that both texts contain; repeated words count each time."""
     one, other = _content_words(gold), _content_words(found)
     return _shared_words(one, other) / max(len(one), len(other), 1)
 
 
 def quote_holds(gold: str, quote: str, least: float = _SAME_TEXT) -> bool:
-    """Return whether one part of a quote contains at least the share `least` of the words of `gold`."""
+    """Return whether one part of a quote contains at least the share `least` of the gold text's words."""
     wanted, given = _content_words(gold), _content_words(quote)
     if not wanted:
         return False
-    # The part of the quote that is compared is as long as the gold text. It moves by an eighth of this length.
+    # A window as long as the gold text moves over the quote, in steps of an eighth of its length.
     step = max(1, len(wanted) // 8)
     starts = range(0, max(1, len(given) - len(wanted) + step), step)
     return any(_shared_words(wanted, given[start : start + len(wanted)]) >= least * len(wanted) for start in starts)
@@ -150,7 +150,7 @@ GoldLine = TypeVar("GoldLine", bound=EnterpriseRecord)
 
 
 class GoldTerm(EnterpriseRecord):
-    """A definition that a correct glossary contains. `also` lists further patterns of it, such as `nested`."""
+    """A definition that a correct glossary contains. `also` lists other patterns that it follows, such as `nested`."""
 
     term: str = Field(min_length=1)
     pattern: GoldPattern
@@ -192,7 +192,7 @@ class GoldEntity(EnterpriseRecord):
 
 
 class GoldPlace(EnterpriseRecord):
-    """A quote in the gold file, and where it is: document, page and words."""
+    """The place of expected words: the document and the page."""
 
     document: str
     page: int | None = Field(None, ge=1)
@@ -290,7 +290,7 @@ def _is_from_document(evidence: Evidence, document: str) -> bool:
 
 
 def _check_quotes(result: JobResult, corpora: Sequence[Corpus]) -> tuple[GoldShare, list[str]]:
-    """Return the share of found cells whose quotes are all at their spans, and a remark for each of the others."""
+    """Return the share of found cells whose quotes are all still at their spans, and a remark on each other cell."""
     right = of = 0
     remarks = []
     for row in (row for table in result.tables for row in table.rows):
@@ -337,9 +337,9 @@ def _compare_coverage(result: JobResult, folder: Path) -> tuple[list[GoldShare],
 def _compare_fields(entities: Table, folder: Path) -> tuple[list[GoldShare], list[str]]:
     """Return the shares of catalog cells that agree with the gold file, and remarks on errors.
 
-    A cell agrees if it is present or absent as in the gold file; every cell that is not absent is present. Another
-    share counts the found cells that have the right words. A field that is not in the catalog is not counted. The cells
-    of an entity without a row are absent.
+    A cell agrees if it is present or absent as in the gold file. Cells with any verdict but `absent` are present; the
+    cells of an entity without a row are absent. Another share counts the found cells that contain the right words. A
+    field that is not in the catalog is not counted.
     """
     rows = _RowsByName(entities.rows)
     judged: list[tuple[GoldField, Cell | None]] = []
@@ -487,9 +487,9 @@ _SHEET = "#fact-sheet/"
 
 
 def _compare_matching(entities: Table, folder: Path) -> tuple[list[GoldShare], list[str]]:
-    """Return F1 of the joins with fact sheets, with terms and overall, and the share of near duplicates kept apart.
+    """Return F1 of the joins with fact sheets, with terms and overall, and the share of near-duplicates kept apart.
 
-    Only terms that have a meaning in the gold file count, because a catalog must show that it joined them.
+    Only terms with a meaning in the gold file count, because a row shows its term by quoting this meaning.
     """
     terms = [one for one in _read_gold(folder, "glossary.jsonl", GoldTerm) if not one.optional]
     terms = [one for one in terms if one.pattern not in ("abbreviation", "cross_reference")]
@@ -524,7 +524,7 @@ def _compare_matching(entities: Table, folder: Path) -> tuple[list[GoldShare], l
 
 
 class _JoinCounts:
-    """Counts the joins that are in both the result and the gold file, and the sum of the joins in each of the two."""
+    """Counts joins for F1: those that the result and the gold file share, and the total of both."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -550,7 +550,7 @@ class _JoinCounts:
 
 
 def _terms_of(row: Row | None, terms: Sequence[GoldTerm]) -> set[tuple[str, ...]]:
-    """Return the keys of the terms with which a row is joined: those that it names, else those that it quotes."""
+    """Return the keys of the terms with which a row is joined: those that it names or, without any, those it quotes."""
     if row is None:
         return set()
     if named := _column_texts(row, ("handbook_term",)):

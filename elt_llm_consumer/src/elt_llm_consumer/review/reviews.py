@@ -36,7 +36,7 @@ def attach_reviews(result: JobResult, reviews: Mapping[RowId, StoredReview]) -> 
 
 
 def shown_rows(result: JobResult, read: Mapping[RowId, frozenset[QuotedDocument]]) -> list[OutputRow]:
-    """Return the rows of a result in the form in which they are stored.
+    """Return the rows of a result as they are stored, for reviews to refer to.
 
     `read` lists, by row, further documents whose text the row may contain.
     """
@@ -72,10 +72,10 @@ class RowChanged(EltError):
 def save_review(
     state: Database, name: JobName, row: OutputRow, status: ReviewStatus, reviewer: str, comment: str, seen: str = ""
 ) -> StoredReview:
-    """Store a review of a row, and replace the former review.
+    """Store a review of a row in place of the former review.
 
     `seen` is the digest of the row that the reviewer saw; empty means the current row. Raises RowChanged if the row has
-    changed, and UsageError if the comment or the name is too long.
+    changed since, and UsageError if the comment or name is too long, or if a rejection does not name its reviewer.
     """
     if seen and seen != row.digest:
         raise RowChanged(
@@ -95,7 +95,7 @@ def save_review(
 def review_history(state: Database, name: JobName, row: str) -> list[StoredReview]:
     """Return all reviews of a row, oldest first. `row` is its key or its name in any case.
 
-    Raises UsageError, with similar names, if the job has written no such row, or several of this name.
+    Raises UsageError if the job has written no such row (with similar names), or several rows of this name.
     """
     shown = JobRowTable(state).shown(name)
     names = {place: Row.model_validate_json(one.content).name for place, one in shown.items()}
@@ -138,7 +138,7 @@ class ReviewOverview:
 
 
 def written_kinds(state: Database, job: str, kinds: tuple[str, ...]) -> list[str]:
-    """Return those of the job kinds for which a job file has written outputs."""
+    """Return those of the given kinds for which the job file has already written outputs."""
     return [kind for kind in kinds if JobRowTable(state).shown(JobName(job, kind))]
 
 

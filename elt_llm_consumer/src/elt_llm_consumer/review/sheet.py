@@ -207,7 +207,7 @@ def import_reviews(lines: Sequence[SheetRow], state: Database, name: JobName, *,
     reviews = JobReviewTable(state)
     reader = _ReviewImporter(JobRowTable(state).shown(name), reviews.all(name), replace=replace)
     if len(lines) > 1 and not any(map(reader.find_row, lines)):
-        problem = f"none of the {len(lines):,} rows of the sheet is in the last output of the {job}"
+        problem = f"none of the {len(lines):,} rows in the sheet is in the last output of the {job}"
         return ImportReport(0, 0, 0, (problem,))
     for line in lines:
         reader.read(line)
@@ -286,8 +286,8 @@ class _ReviewImporter:
                 self.unchanged += 1
                 return False
             self.conflicts.append(
-                f"{line.where}: '{known.place.key}' keeps the review {stored}, because it is newer than the sheet, "
-                f"which has {_verdict(review)}. To replace it, import with --replace"
+                f"{line.where}: '{known.place.key}' keeps the review {stored}, because the sheet with the review "
+                f"{_verdict(review)} is older. To import the older review, add --replace"
             )
             return False
         if newer or line.reviewed_at is None or known.reviewer != line.reviewer:

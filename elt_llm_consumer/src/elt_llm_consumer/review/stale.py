@@ -28,7 +28,7 @@ class StaleRow:
 
 
 def read_sources(file: JobFile, loaded: LoadedSettings) -> dict[tuple[str, str], CorpusDocument]:
-    """Return all documents of a job by collection and id, without a model. Missing collections are skipped."""
+    """Return all documents of a job by collection and id, without loading a model. Missing collections are skipped."""
     found: dict[tuple[str, str], CorpusDocument] = {}
     with open_store(loaded.workspace) as store:
         for name in file.spec.sources.collections:

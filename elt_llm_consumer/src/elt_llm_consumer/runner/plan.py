@@ -52,11 +52,11 @@ class RowSelection:
 def refresh_kept_row(kept: StoredRow, sources: SourceDocuments) -> Row | None:
     """Return a stored row with the current document hashes; None if a quote is no longer at its span.
 
-    A document may have changed elsewhere. Then the evidence refers to the current version of the document.
+    If a document has changed only elsewhere, the evidence then refers to the current version of the document.
     """
     try:
         row = Row.model_validate_json(kept.content)
-    except ValidationError:  # a program version with another row format has stored this row
+    except ValidationError:  # the row was stored by a program version with another row format
         return None
     cells = {}
     for name, cell in row.cells.items():
@@ -105,7 +105,7 @@ class RunPlan:
 def tasks_to_gather(
     tasks: Sequence[RowTask], chosen: Collection[RowId], kept: Collection[RowId], limit: int | None
 ) -> list[RowTask]:
-    """Return the tasks whose row may be reused, and the first `limit` selected tasks that have no stored row."""
+    """Return the tasks with stored rows, which may be reused, and the first `limit` selected tasks without one."""
     new = [task.place for task in tasks if task.place in chosen and task.place not in kept]
     wanted = {*new[:limit]}
     return [task for task in tasks if task.place in wanted or task.place in kept]

@@ -20,7 +20,7 @@ from elt_llm_consumer.jobs.row_keys import SourceDocuments, code_hash, model_nam
 
 RECEIPT_SUFFIX = ".receipt.json"
 OUR_PACKAGES = ("elt-llm-core", "elt-llm-query", "elt-llm-consumer")
-_SOURCES = "elt-llm-consumer sources"  # names the hash of the source code in a receipt
+_SOURCES = "elt-llm-consumer sources"  # the name of the source code's hash in a receipt
 _SHORT_HASH = 16  # hex digits of a hash in a receipt, shortened because people read receipts too
 _LIBRARIES = ("llama-index-core", "bm25s", "chromadb", "numpy", "onnxruntime", "pydantic", "rapidfuzz", "tokenizers")
 
@@ -68,7 +68,7 @@ class OutputReceipt(EnterpriseRecord):
 def write_receipts(
     files: Sequence[Path], result: JobResult, context: JobContext, recipe: int, prompts_hash: str
 ) -> list[Path]:
-    """Write `FILE.receipt.json` beside each file and return the paths. Raises StoreError."""
+    """Write `FILE.receipt.json` beside each file and return the paths. Raises StoreError if writing fails."""
     written = []
     for path in files:
         receipt = _receipt(path, result, context, recipe, prompts_hash)

@@ -57,8 +57,8 @@ def create_job(kind: str, context: JobContext) -> BatchJob:
 def recipe_number(kind: str) -> int:
     """Return the version number of a job kind's prompts.
 
-    A higher number makes all rows again, at full cost. Raise the number when a change of the program gives other rows
-    for the same inputs. Rows that no model writes are remade after every such change anyway, since they cost little.
+    After an increase, all rows are made again, at full cost. Increase the number if a change in the program gives other
+    rows for the same inputs. Rows that no model writes are remade after every change anyway, since they cost little.
     """
     recipes: dict[str, int] = {"catalog": 3, "glossary": 2, "handbook": 3}
     return recipes.get(kind, 1)
@@ -68,7 +68,7 @@ _MAX_NAMED = 20
 
 
 def read_curated(context: JobContext, kind: str, loaded: LoadedSettings) -> CuratedValues:
-    """Read the curated values. Raises SettingsError with the line of each mistake."""
+    """Read the curated values. Raises SettingsError, with the line of each mistake, if their file is invalid."""
     given = read_source_file(context.file, "curated", CuratedFile, loaded)
     return CuratedValues(given.overrides if given else (), kind, SourceDocuments(context).corpora)
 
@@ -140,8 +140,9 @@ class JobRequest:
 def run_job(request: JobRequest, loaded: LoadedSettings) -> RunReport | None:
     """Run a job and reuse stored rows. Returns None after a dry run.
 
-    Raises LockHeld if another process runs the job, UsageError, SettingsError, StoreError, and the errors of
-    `open_job`. Failed rows are in the report. Finished rows are always stored, and a repeated call reuses them.
+    Failed rows are in the report. Finished rows are always stored, and a repeated call reuses them. Raises LockHeld if
+    another process runs the job, UsageError or SettingsError if the request or a file is wrong, StoreError if rows or
+    outputs cannot be written, and the errors of `open_job`.
     """
     began = time.monotonic()
     lock = nullcontext() if request.dry_run else job_lock(loaded.workspace, request.name)

@@ -73,7 +73,7 @@ def _worker(
 
 
 class _CaptureError:
-    """Context manager that stores any error in the outcome, so that a failure in a thread is not lost."""
+    """A context manager that stores any error in the outcome, so that failures in threads are not lost."""
 
     def __init__(self, outcome: "WorkOutcome[Item, Result]") -> None:
         self._outcome = outcome

@@ -79,7 +79,7 @@ def _is_verb(words: list[str], at: int, *, is_whole: bool) -> bool:
 
 
 def check_word_overlap(sentences: Sequence[GroundedSentence], tokeniser: KeywordTokeniser) -> list[GroundedSentence]:
-    """Return the sentences, and lower the verdict of each sentence whose quotes contain too few of its words.
+    """Return the sentences, with a lower verdict for each sentence whose quotes contain too few of its words.
 
     A sentence of at most four stems is unsupported unless one quote contains three quarters of the stems. A longer
     sentence is partly supported unless the quotes together contain half of its stems.

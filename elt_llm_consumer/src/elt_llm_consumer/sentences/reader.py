@@ -76,7 +76,7 @@ class NounPhrase:
 
     @property
     def written(self) -> str:
-        """Return the phrase as written, with single spaces between its words."""
+        """The phrase as written, with single spaces between its words."""
         return " ".join(word.written for word in self.words)
 
 
@@ -172,7 +172,7 @@ class SentenceReader:
         return is_first or word.capital or not self._is_verb_after_noun(words, at)
 
     def _is_verb_after_noun(self, words: Sequence[SentenceWord], at: int) -> bool:
-        """Return whether the possible verb at `at` is a verb, because the next word starts an object."""
+        """Return whether the word at `at`, which may be a verb or a noun, is a verb, because an object follows."""
         low = words[at].low
         participle = self._verbs.base(low, "participle", "past")
         if self._verbs.base(low, "third") is None and participle is None:
@@ -216,7 +216,7 @@ class SentenceReader:
         return tuple(subjects), False, at
 
     def _listed_subjects(self, words: Sequence[SentenceWord], at: int) -> tuple[list[NounPhrase], int]:
-        """Return the subjects that commas or "and" join, and the position after the subjects and their details."""
+        """Return the subjects joined by commas or "and", and the position after the subjects and their details."""
         found: list[NounPhrase] = []
         details = False
         while at < len(words) and (phrase := self.phrase(words, at)) is not None:
@@ -245,8 +245,8 @@ class SentenceReader:
     def _is_verb_of(self, subjects: Sequence[NounPhrase], words: Sequence[SentenceWord], at: int) -> bool:
         """Return whether a word with the ending of the third person is a verb, given the subjects before it.
 
-        It is a verb if there is a single subject. If it may also be a noun, as in "configuration files by", an object
-        must follow.
+        There must be exactly one subject, in the singular. If the word may also be a noun, as in "configuration files
+        by", an object must follow.
         """
         only = subjects[0]
         certain = only.determined or (only.words[0].capital and only.first > 0)
@@ -311,7 +311,7 @@ class SentenceReader:
     def _predicate(
         self, words: Sequence[SentenceWord], verb: int, before: Modality | None
     ) -> tuple[SentenceClause, int, Modality | None] | None:
-        """Return the clause of a verb, the position after its targets, and the modality for a next bare verb."""
+        """Return a verb's clause, the position after its targets, and the modality that a further bare verb shares."""
         low = words[verb].low
         if low in _GERMAN_MODALS:
             return self._german_predicate(words, verb)
