@@ -11,7 +11,7 @@ from elt_llm_core.settings.workspace import StorageBackend
 
 
 def key(default: Any, description: str, **constraints: Any) -> Any:
-    """Define a key of a section. `description` explains the key in `config/rag_config.yaml`."""
+    """Define a key in a section. `description` explains the key in `config/rag_config.yaml`."""
     return Field(default, description=description, **constraints)
 
 
@@ -262,12 +262,12 @@ class IndexSettings(SettingsSection):
         return url
 
     def is_same_place(self, other: "IndexSettings") -> bool:
-        """Return whether both name the same database, so that its points can be kept."""
+        """Return whether both refer to the same vector database, so that the vectors in it can be kept."""
         return self.backend == other.backend and (self.backend != "qdrant" or self.url == other.url)
 
     @property
     def place(self) -> str:
-        """The name of the database for messages."""
+        """The vector database's name as shown in messages."""
         return self.url if self.backend == "qdrant" else "PostgreSQL"
 
 
@@ -315,7 +315,7 @@ class ChunkingSettings(SettingsSection):
     )
 
 
-# Former names of keys, still accepted in files and variables and used in stored keys and receipts.
+# Keys with their former names, which files and variables may still contain, and stored keys and receipts still use.
 FORMER_QUERY_KEYS = {"retriever_top_k": "leg_top_k", "all_retrievers_top_k": "all_legs_top_k"}
 
 
@@ -453,7 +453,7 @@ class Settings(SettingsSection):
     @field_validator("index")
     @classmethod
     def _check_index(cls, index: IndexSettings, info: ValidationInfo) -> IndexSettings:
-        storage = info.data.get("storage")  # None if it has a mistake itself
+        storage = info.data.get("storage")  # None if that section is invalid
         if index.backend == "pgvector" and storage is not None and storage.backend != "postgres":
             raise ValueError("index.backend: pgvector needs storage.backend: postgres")
         return index
@@ -477,7 +477,7 @@ class Profile(SettingsSection):
     prompt: PromptSettings | None = key(None, "Overrides of the prompts.")
 
     def apply_to(self, settings: Settings) -> Settings:
-        """Return the settings with the keys of this profile applied. Other keys do not change."""
+        """Return the settings with this profile's keys applied. Other keys do not change."""
         changed = {
             name: getattr(settings, name).model_copy(update=section.model_dump(exclude_unset=True))
             for name in ("query", "answer", "llm")
