@@ -192,7 +192,7 @@ def _vector_batches(package: ExportPackage) -> Iterator[tuple[list[bytes], NDArr
         with np.errstate(over="ignore", invalid="ignore"):
             lengths = np.linalg.norm(matrix, axis=1)
         if not np.all(np.abs(lengths - 1) <= UNIT_TOLERANCE):
-            raise package.refuse("a vector is not of length 1")
+            raise package.refuse("a vector is not normalised")
         last = found[-1]
         yield found, matrix
 

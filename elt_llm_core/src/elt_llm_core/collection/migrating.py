@@ -89,7 +89,7 @@ def _migrate_state(target: Workspace, progress: ProgressListener) -> dict[str, i
             return _copied(source, as_server(state), _STATE_TABLES, progress)
         if present != original and not (target.folder / CACHE_OF).exists():
             raise StoreError(
-                f"{state.name} has other conversations, keys or jobs already; nothing was changed.",
+                f"{state.name} already contains other conversations, keys or jobs; nothing was changed.",
                 hint="Create an empty database with createdb, and name it in the connection string.",
             )
         return {}
@@ -107,7 +107,7 @@ def _source(path: Path, version: int) -> Iterator[SqliteDatabase]:
         if schema_version(database) != version:
             raise StoreError(
                 f"{path} was written by another version.",
-                hint="With storage.backend: sqlite, run: elt-llm verify   (it migrates the store), then this again.",
+                hint="With storage.backend: sqlite, run: elt-llm verify   (it migrates the store). Then retry.",
             )
         yield database
 
@@ -131,9 +131,9 @@ def _published_hashes(store: Store) -> dict[str, str]:
 def _refuse_others(store: Store, published: dict[str, str]) -> None:
     if _published_hashes(store) != published:
         raise StoreError(
-            f"{store.database.name} has other collections already; nothing was changed.",
-            hint="Create an empty database with createdb, and name it in the connection string. To add a collection to"
-            " a filled one, use elt-llm export and elt-llm import.",
+            f"{store.database.name} already contains other collections; nothing was changed.",
+            hint="Create an empty database with createdb, and name it in the connection string. To add to a"
+            " database that is not empty, use elt-llm export and elt-llm import.",
         )
 
 

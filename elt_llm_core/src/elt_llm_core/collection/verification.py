@@ -36,7 +36,7 @@ def find_unsound_rows(store: Store, record: CollectionRecord, generation: Genera
     contents = read_contents(store, versions, passport.fingerprint, passport.duplicates)
     lengths = np.linalg.norm(contents.vectors, axis=1)
     wrong = ~np.isfinite(lengths) | (np.abs(lengths - 1) > UNIT_TOLERANCE)
-    found = [f"the vector of node {contents.ids[int(place)]} is not of length 1." for place in np.flatnonzero(wrong)]
+    found = [f"the vector of node {contents.ids[int(place)]} is not normalised." for place in np.flatnonzero(wrong)]
     tokenisers = {tokeniser.fingerprint: tokeniser for tokeniser in map(KeywordTokeniser, languages())}
     for node_id, (made_by, stems, text) in sorted(store.nodes.stems_of_versions(versions).items()):
         tokeniser = tokenisers.get(made_by)  # stems from other tokenisers are recomputed when an index is built
@@ -104,8 +104,7 @@ def find_store_damage(store: Store, *, deep: bool = False) -> list[str]:
 def repair(store: Store, damage: Sequence[GenerationDamage], progress: ProgressListener) -> list[tuple[int, int]]:
     """Replace each damaged generation by one rebuilt from the store, and return pairs of old and new numbers.
 
-    The caller must hold the writer's lock. Raises StoreError if the store itself is damaged, since nothing can be
-    rebuilt in that case.
+    The caller must hold the writer's lock. Raises StoreError if the store itself is damaged: nothing can be rebuilt.
     """
     lost = [fault for fault in damage if not fault.healable]
     if lost:
@@ -144,7 +143,7 @@ def _points_damage(store: Store, directory: Path, passport: Passport, unchecked:
             database = databases.get(passport.index_settings, passport.fingerprint, graph)
             return points_faults(database, view, arrays) or compared_points(database, view, arrays, codes)
     except (IndexUnavailable, IndexRefused, SettingsError) as error:
-        unchecked.append(f"The points of '{passport.collection}' cannot be checked: {error} {error.hint}")
+        unchecked.append(f"The database vectors of '{passport.collection}' cannot be checked: {error} {error.hint}")
         return []
 
 

@@ -351,7 +351,7 @@ class _Builder:
     def _fresh_points(self, contents: _Contents) -> tuple[str, list[str]]:
         """Write all points to a new lineage. Return its name, or "" if there are faults, and the faults."""
         if (published := self.place.lineage) is not None:
-            return published, [] if published else ["It was published without points."]
+            return published, [] if published else ["The generation was published without vectors in the database."]
         with self._database() as database:
             lineage = lineages_of(self.store).start(self.recipe.index, self.recipe.fingerprint).name
             view = PointsView(lineage, self.place.number)

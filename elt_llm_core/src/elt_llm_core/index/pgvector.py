@@ -291,7 +291,7 @@ def _translated() -> Iterator[None]:
 
 
 _NEEDED = ".".join(map(str, MIN_PGVECTOR))
-_INSTALL = f"Install pgvector {_NEEDED} or newer on the machine of the server, or set index.backend: local."
+_INSTALL = f"Install pgvector {_NEEDED} or newer on the server's machine, or set index.backend: local."
 
 
 def _create_extension(database: PostgresDatabase) -> None:
@@ -310,7 +310,7 @@ def _create_extension(database: PostgresDatabase) -> None:
 
 def _no_extension(database: PostgresDatabase) -> IndexRefused:
     return IndexRefused(
-        f"The extension vector (pgvector) is not created in {database.name}.",
+        f"The extension vector (pgvector) has not been created in {database.name}.",
         hint="Let a superuser run in this database: CREATE EXTENSION vector",
     )
 

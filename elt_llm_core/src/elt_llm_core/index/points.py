@@ -323,7 +323,7 @@ def points_faults(
         try:
             hits = cosines[arrays.positions(ids)]
         except CorruptIndex:
-            return ["The database has points of nodes that the generation does not have."]
+            return ["The database has points of nodes that are not in the generation."]
         lost += hits.max(initial=-1) < best[0] - ROUNDING
         recalls.append(recall(hits, best))
     faults = [f"{lost} of {len(places)} searches for a node's vector do not find the node."] if lost else []
@@ -341,7 +341,7 @@ def compared_points(database: PointDatabase, view: PointsView, arrays: Generatio
         sums[node_id] = sum(own) % (1 << 64)
     expected = dict(zip(arrays.ids_at(np.arange(len(arrays.ids))), codes.sums.tolist(), strict=True))
     if sums.keys() != expected.keys():
-        return [f"The database has {len(sums)} points of the generation, and not those of its {len(expected)} nodes."]
+        return [f"The database has {len(sums)} points, which are not those of the generation's {len(expected)} nodes."]
     wrong = sum(sums[node_id] != expected[node_id] for node_id in expected)
     return [f"{wrong} points have other filter codes than their nodes."] if wrong else []
 

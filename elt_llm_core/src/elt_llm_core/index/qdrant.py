@@ -373,7 +373,7 @@ def _refusal(settings: IndexSettings, why: str, status: int) -> EltError:
     if status in {502, 503, 504}:
         return _unreachable(settings, why)
     if status == 401:
-        hint = "Set ELT_LLM_INDEX__API_KEY or ELT_LLM_INDEX__API_KEY_FILE to the key of the server."
+        hint = "Set ELT_LLM_INDEX__API_KEY to the server's key, or ELT_LLM_INDEX__API_KEY_FILE to a file with it."
     elif status == 403 or "read-only" in lower or "readonly" in lower:
         hint = "Use a key that may write and create collections, and check that the server is not read-only."
     elif status == 507 or any(sign in lower for sign in ("no space left", "out of memory", "disk is full")):

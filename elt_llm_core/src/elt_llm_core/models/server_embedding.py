@@ -66,7 +66,7 @@ def check_vectors(
         raise UnusableReply(f"{server} gave vectors of different lengths, or without numbers", hint=_HINT) from error
     if vectors.ndim != 2 or vectors.shape[1] == 0 or dimension not in {None, vectors.shape[1]}:
         found = vectors.shape[1] if vectors.ndim == 2 else 0
-        expected = f" instead of {dimension}" if dimension else ", which is no list of vectors"
+        expected = f" instead of {dimension}" if dimension else ", which is not a list of vectors"
         raise UnusableReply(f"{server} gave vectors of dimension {found}{expected}", hint=_HINT)
     lengths = np.linalg.norm(vectors, axis=1)
     if not np.isfinite(lengths).all() or not (lengths > 0).all():

@@ -38,7 +38,7 @@ class Workspace:
             except (OSError, UnicodeDecodeError) as error:
                 raise SettingsError(
                     f"The file {self.dsn_file} with the connection string cannot be read.",
-                    hint="Correct storage.dsn_file. The file contains postgresql://USER:PASSWORD@HOST:5432/DATABASE.",
+                    hint="Set storage.dsn_file to a file with postgresql://USER:PASSWORD@HOST:5432/DATABASE.",
                 ) from error
         if not found.strip():
             raise SettingsError(

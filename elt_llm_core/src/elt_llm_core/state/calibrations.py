@@ -10,11 +10,7 @@ from elt_llm_core.store.records import utc_now
 
 @dataclass(frozen=True)
 class StoredCalibration:
-    """A stored calibration of answer confidence.
-
-    `generation` is a generation's identity, `profile` the key of a profile's settings, and `fitted` the calibration as
-    JSON text.
-    """
+    """A calibration, as JSON text in `fitted`, for a generation's identity and the key of a profile's settings."""
 
     generation: str
     profile: str

@@ -231,7 +231,7 @@ def claim_folder(folder: Path, identity: str) -> None:
     """Record which database a workspace's folder belongs to. Raises StoreError if it already belongs to another."""
     if write_once(folder / CACHE_OF, identity) != identity:
         raise StoreError(
-            f"{folder} keeps files of another PostgreSQL database.",
+            f"{folder} contains files of another PostgreSQL database.",
             hint="Choose another folder for this database: --data-dir DIR or ELT_LLM_DATA_DIR.",
         )
 
