@@ -110,7 +110,7 @@ class Generation(LocalIndex, Closeable):
         return [found[node_id] for node_id in node_ids]
 
     def stems(self, node_ids: Sequence[str]) -> list[list[str]]:
-        """Return the stems of each node, those of its context before those of its text. Unknown nodes have none."""
+        """Return each node's stems, first from its context, then from its text. Unknown nodes have none."""
         found = self._seen.nodes.stems_in_generation(self._record.id, self.number, node_ids, self._tokeniser_key)
         both = (found.get(node_id, ("", None)) for node_id in node_ids)
         return [self.tokeniser.stems(text or "") if stems is None else stems.split() for stems, text in both]
@@ -134,7 +134,7 @@ class Generation(LocalIndex, Closeable):
 
     @property
     def artefact_names(self) -> list[str]:
-        """The names of the artefacts that document readers stored besides text, such as `enterprise_model`."""
+        """The names of the artefacts that document readers stored in addition to text, such as `enterprise_model`."""
         return sorted(path.name for path in (self.directory / ARTEFACTS_FOLDER).glob("*"))
 
     def artefacts(self, name: str) -> dict[str, Any]:

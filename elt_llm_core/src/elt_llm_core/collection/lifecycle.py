@@ -93,7 +93,7 @@ def generation_opener(
 
 
 def check_fingerprint(passport: Passport, fingerprint: EmbeddingFingerprint) -> None:
-    """Raise FingerprintMismatch, with the command to rebuild as its hint, unless the fingerprint is the passport's."""
+    """Raise FingerprintMismatch, with the command to rebuild as its hint, unless the passport has this fingerprint."""
     if passport.fingerprint != fingerprint:
         raise FingerprintMismatch(
             f"Collection '{passport.collection}' was built with {passport.fingerprint}; the settings ask for"

@@ -58,7 +58,7 @@ class RecoveryReport:
 def recover(data_dir: Path, progress: ProgressListener) -> RecoveryReport | None:
     """Replace a damaged store by a new one with every undamaged row, or return None if the store is undamaged.
 
-    The damaged file is moved to the backups folder. Lost vectors are restored from the generations' arrays. If the
+    The damaged file is kept in the backups folder. Lost vectors are restored from the generations' arrays. If the
     published generation lost rows, a new one is published without them. Nothing is embedded. The caller must hold the
     writer's lock. The damaged store stays in place until the last step, so that an interrupted recovery can be
     repeated. Raises StoreError if nothing can be read.
@@ -118,7 +118,7 @@ def _known_documents(store: Store) -> set[tuple[int, str, str]]:
 
 
 def _restore_names(store: Store) -> None:
-    """Add lost rows of collections again. A collection's name is that of the folder that yields its document ids."""
+    """Restore lost rows of collections. Each name is that of the folder with which the document ids are computed."""
     database = store.database
     rows = database.rows(
         "SELECT collection, document_id, root, path FROM document_versions"
@@ -232,7 +232,7 @@ def _is_complete(store: Store, record: CollectionRecord, generation: GenerationR
 
 
 def _versions_left(store: Store, record: CollectionRecord) -> list[int]:
-    """Return what is left of the published generation's versions or, if none, each document's latest version."""
+    """Return the published generation's remaining versions or, if there are none, each document's latest version."""
     if listed := store.generations.versions(record.id, record.published or 0):
         return listed
     forgotten = store.forgotten.all(record.id)

@@ -219,7 +219,7 @@ def _merged(before: FilterField, added: FilterField, change: GenerationChange, *
 
 
 def _entries(field: FilterField) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return the rows and the codes of all of a field's values, in the order of the rows."""
+    """Return the row and the code of each value in a field, as two arrays in the order of the rows."""
     if field.bounds is None:
         rows = np.flatnonzero(field.codes >= 0)
         return rows, field.codes[rows]
@@ -280,7 +280,7 @@ def _all_document_fields(
 
 
 def _document_fields(documents: Sequence[StoredDocument]) -> list[FilterField]:
-    """Build the fields that identify a document. Each of several identical documents has the values of all of them."""
+    """Build the fields that identify a document. Identical documents share their ids, paths and titles."""
     same: dict[tuple[object, ...], list[StoredDocument]] = defaultdict(list)
     for document in documents:
         same[document.content_key].append(document)
@@ -331,7 +331,7 @@ def _split_authors(name: str, rows: Sequence[Any]) -> Sequence[Any]:
 
 
 def _scalars(row: Any) -> list[Any]:
-    """Return a row's value or values as a list, without values that are neither texts nor numbers."""
+    """Return a row's value or values as a list, keeping only texts, numbers and booleans."""
     return [value for value in (row if isinstance(row, list) else [row]) if isinstance(value, str | int | float)]
 
 

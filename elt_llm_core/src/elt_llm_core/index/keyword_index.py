@@ -153,7 +153,7 @@ class TermCounts:
         return cls(vocabulary, starts, nodes, _narrowed(counts), len(stems))
 
     def with_changes(self, moved: NDArray[np.int64], added: Mapping[int, Sequence[str]], size: int) -> "TermCounts":
-        """Return the counts of `size` nodes, most of which are nodes of this object at new positions.
+        """Return the counts for `size` nodes, most of which this object already counts, at other positions.
 
         `moved`, shape (self.size,), is the new position of each node, ascending, or -1 if it was removed or changed.
         `added` are the stems of the nodes at all other positions. The result is the same as from `of_stems`, but only
@@ -173,7 +173,7 @@ class TermCounts:
         )
 
     def weights(self) -> NDArray[np.float32]:
-        """Return the BM25 score of each entry, shape (number of entries,), identical in every bit to that of bm25s."""
+        """Return the BM25 score of each entry, shape (number of entries,), identical in every bit to bm25s."""
         lengths = np.bincount(self.nodes, weights=self.counts, minlength=self.size)
         frequencies, places = np.unique(np.diff(self.starts), return_inverse=True)
         rarities = [math.log(1 + (self.size - df + 0.5) / (df + 0.5)) for df in frequencies.tolist()]

@@ -99,7 +99,7 @@ class QdrantPoints(Closeable):
         return collection_name(self.fingerprint)
 
     def is_exact(self, view: PointsView) -> bool:
-        """Return whether every search is exact, which is true for a folder, since it has no graph."""
+        """Return whether every search is exact, as in a folder, which has no graph."""
         return self.settings.is_folder
 
     def prepare(self) -> None:
@@ -400,7 +400,7 @@ class PointDatabases(Closeable):
     def get(
         self, settings: IndexSettings, fingerprint: EmbeddingFingerprint, graph: ChromaSettings | None = None
     ) -> PointDatabase:
-        """Return the points of an embedding model. `graph` has the parameters for creating a graph.
+        """Return the points of an embedding model. `graph` are the parameters for creating a graph.
 
         Raises SettingsError if the extra is not installed, and IndexUnavailable if another process uses the folder.
         """

@@ -173,11 +173,11 @@ class RestrictedIndex:
         return self._index.document(found.document_id)
 
     def texts(self, document_ids: Sequence[str]) -> Mapping[str, str]:
-        """Return the texts of those documents among these that are allowed, by document id."""
+        """Return texts by document id, leaving out documents that are not allowed."""
         return self._index.texts(self._allowed_documents(document_ids))
 
     def outlines(self, document_ids: Sequence[str]) -> Mapping[str, Outline]:
-        """Return the pages and sections of those documents among these that are allowed, by document id."""
+        """Return pages and sections by document id, leaving out documents that are not allowed."""
         return self._index.outlines(self._allowed_documents(document_ids))
 
     @property

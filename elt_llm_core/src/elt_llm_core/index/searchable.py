@@ -178,7 +178,7 @@ class Searchable(Protocol):
         """Return these chunks' unit vectors, shape (chunks, dimension). Raises CorruptIndex if one is missing."""
 
     def stems(self, node_ids: Sequence[str]) -> list[list[str]]:
-        """Return the stems of each chunk, those of its context before those of its text. Unknown ids have none."""
+        """Return each chunk's stems, first from its context, then from its text. Unknown ids have none."""
 
     def nodes(self, node_ids: Sequence[str]) -> list[StoredNode]:
         """Return these chunks with their texts, in the given order. Raises CorruptIndex if one is missing."""
@@ -200,7 +200,7 @@ class Searchable(Protocol):
 
     @property
     def artefact_names(self) -> Sequence[str]:
-        """The names of the artefacts that document readers stored besides text, such as `enterprise_model`."""
+        """The names of the artefacts that document readers stored in addition to text, such as `enterprise_model`."""
 
     def artefacts(self, name: str) -> Mapping[str, Any]:
         """Return the artefacts with this name by document id. Raises CorruptIndex if one is damaged."""

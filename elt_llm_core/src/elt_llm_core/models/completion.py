@@ -72,7 +72,7 @@ _FINISH_REASONS: Mapping[str, FinishReason] = {
 class ModelReply:
     """A collector of the pieces of one reply.
 
-    Ollama reports token counts beside `done` and `done_reason`. OpenAI's protocol, which llama.cpp uses too, reports
+    Ollama reports token counts next to `done` and `done_reason`. OpenAI's protocol, which llama.cpp uses too, reports
     counts in `usage` and the finish reason in `finish_reason` of its only choice. If a provider reports neither, the
     reply ends with its last piece.
     """

@@ -54,7 +54,7 @@ def open_engine(path: Path, chosen: LlamaCppSettings) -> Any:
     # Refuse long prompts: shifting the context would remove the instructions at its start.
     parameters.ctx_shift = False
     parameters.cache_ram_mib = 0
-    # The library always listens on a loopback port. Only this process has the key of that port.
+    # The library always listens on a loopback port. Only this process knows the key for that port.
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0
     parameters.api_keys = [secrets.token_hex(32)]

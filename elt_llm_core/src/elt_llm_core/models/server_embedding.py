@@ -22,7 +22,7 @@ from elt_llm_core.store.records import EmbeddingFingerprint
 
 @dataclass(frozen=True)
 class EmbeddingModelFamily:
-    """A family of embedding models with the same prefixes and token limit, recognised by their names."""
+    """A family of embedding models that share prefixes and a token limit. A model's name shows its family."""
 
     parts: tuple[str, ...]
     """Lower-case parts that must all occur in the name of the model."""

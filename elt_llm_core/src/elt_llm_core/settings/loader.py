@@ -345,7 +345,7 @@ def _with_environment(document: YamlDocument, variables: Mapping[str, str], show
 
 def _override(variable: str, text: str) -> tuple[str, str, object]:
     """Return the section, key and value (parsed as YAML) that an environment variable sets, or raise SettingsError."""
-    # A key may also have its former name.
+    # Keys are also accepted under their former names.
     known = {
         f"{_PREFIX}{name}__{spelling}".upper(): (name, key, field)
         for name, info in Settings.model_fields.items()

@@ -149,7 +149,7 @@ SynthesisName = Literal["simple", "cot", "tot", "reflect"]
 STRATEGIES: tuple[StrategyName, ...] = get_args(StrategyName)
 
 
-GRAPH_FROM = 5_000  # chunks; decision 48 has the measurements
+GRAPH_FROM = 5_000  # chunks; measured in decision 48
 
 
 class StorageSettings(SettingsSection):

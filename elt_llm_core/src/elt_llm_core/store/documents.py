@@ -265,7 +265,7 @@ def _document_from_row(row: Row) -> StoredDocument:
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A file's version with its parts. `numbers` are the version numbers of `document` and of each of `parts`."""
+    """A file's version with its parts. `numbers` are the version numbers of `document` and then of each part."""
 
     collection: int
     document: NewDocument

@@ -145,7 +145,7 @@ class GenerationTable(DatabaseTable):
 
 
 PIN_NAME = "pin"
-_ATTEMPTS = 100  # attempts to pin the published generation, as others may be published meanwhile
+_ATTEMPTS = 100  # to pin the published generation, since another one may be published in between
 
 
 class GenerationPin:

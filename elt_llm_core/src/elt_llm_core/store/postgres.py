@@ -53,7 +53,7 @@ def lock_key(*names: str | int) -> int:
 
 
 def writer_key(part: str = "") -> int:
-    """Return the number of the lock of a workspace's writer, or of the job whose subfolder is `part`."""
+    """Return the number of a workspace's writer lock, or of the lock of the job whose subfolder is `part`."""
     return lock_key("writer", part)
 
 

@@ -122,7 +122,7 @@ def _copy_table(target: SqliteDatabase, table: CheckedTable) -> tuple[int, int]:
     whole = f"r.{CHECKSUM_COLUMN} IS {table.checksum('r')}" if CHECKSUM_COLUMN in columns else "1"
     insert = f"INSERT OR IGNORE INTO main.{table.name} ({', '.join(columns)})"
     select = f"SELECT {', '.join(f'r.{name}' for name in columns)} FROM damaged.{table.name} r WHERE {whole}"
-    # Each statement is a transaction, because the end of a transaction that has read a malformed page can fail.
+    # Each statement is its own transaction, because committing can fail after a malformed page was read.
     if table.key == ("id",):
         _copy_blocks(target, table.name, f"{insert} {select} AND r.id BETWEEN ? AND ?")
     else:

@@ -63,7 +63,7 @@ class MarkedTerms:
     """The terms that a document's markup emphasises or defines, as ascending character offsets in its text."""
 
     definitions: tuple[Pair, ...] = ()
-    """The entries of definition lists: start and end of a term, then start and end of its definition."""
+    """Entries in definition lists, each as the start and end of a term, then the start and end of its definition."""
     terms: tuple[Span, ...] = ()
     """Terms whose markup shows that the sentence around them defines them."""
     leading: tuple[Span, ...] = ()

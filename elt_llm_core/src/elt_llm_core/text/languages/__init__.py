@@ -39,7 +39,7 @@ class Language:
     snowball: str = ""
     """The name of the Snowball algorithm. If it is empty, words are compared as they are."""
     bm25s_stopwords: str = ""
-    """The name of a stopword list of bm25s, used in place of `stopwords`."""
+    """The name of a stopword list in bm25s that is used instead of `stopwords`."""
     distinctive_letters: str = ""
     """Letters that occur in no other of these languages."""
     no_letter_pair_after: str = ""
