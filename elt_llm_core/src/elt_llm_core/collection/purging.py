@@ -71,7 +71,7 @@ class PurgeReceipt:
 
     @property
     def is_clean(self) -> bool:
-        """Whether the search found no erased text, no vectors remain, and no reader still has a deleted generation open."""
+        """Whether the search found no erased text, no vectors remain, and no reader has a deleted generation open."""
         return not self.check.found_in and not self.pinned and not self.vectors_left
 
     def to_json(self) -> dict[str, Any]:
