@@ -17,7 +17,7 @@ KNOWN = {
 }
 
 
-def test_permissions_are_read_from_all_grants_of_a_caller() -> None:
+def test_only_the_access_package_reads_the_permissions_of_a_key_directly() -> None:
     # `read` and `write` are those of a key: the permissions of a person are in its groups.
     found = {
         path.relative_to(FOLDER).as_posix()
@@ -27,7 +27,7 @@ def test_permissions_are_read_from_all_grants_of_a_caller() -> None:
     assert {name for name in found if not name.startswith("access/")} == set()
 
 
-def test_only_known_files_read_the_store() -> None:
+def test_only_listed_files_of_the_server_read_the_store() -> None:
     found = {
         path.relative_to(FOLDER).as_posix()
         for path in FOLDER.rglob("*.py")

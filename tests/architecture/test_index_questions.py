@@ -25,16 +25,16 @@ def hidden_names() -> set[str]:
     return own - public(dir(Searchable)) - OF_THE_ENGINE
 
 
-def test_the_arrays_of_a_generation_are_not_part_of_the_questions() -> None:
+def test_the_arrays_of_a_generation_are_not_part_of_the_searchable_interface() -> None:
     assert {"arrays", "filter_fields", "ids", "keyword", "vector_store"} <= hidden_names()
 
 
-def test_every_question_is_answered_by_a_generation_on_this_machine() -> None:
+def test_a_local_generation_implements_the_whole_searchable_interface() -> None:
     attributes = {"collection", "number", "passport"}  # these are set when a generation is opened
     assert public(dir(Searchable)) - attributes <= public(dir(Generation))
 
 
-def test_nothing_that_searches_reads_an_attribute_of_a_generation_that_is_not_a_question(sources: list[Path]) -> None:
+def test_search_code_reads_no_generation_attribute_outside_the_searchable_interface(sources: list[Path]) -> None:
     hidden = {*hidden_names(), "bm25", "mask", "masks", "positions"}
     found = [
         f"{path.name}:{node.lineno}: {ast.unparse(node)}"

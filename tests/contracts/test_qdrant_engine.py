@@ -134,7 +134,9 @@ def server() -> IndexSettings:
 
 @pytest.mark.qdrant_server
 @pytest.mark.network
-def test_a_server_has_generations_filters_and_no_points_after_a_drop(tmp_path: Path, server: IndexSettings) -> None:
+def test_a_qdrant_server_supports_generations_and_filters_and_keeps_no_points_of_a_dropped_collection(
+    tmp_path: Path, server: IndexSettings
+) -> None:
     model = FakeEmbedding(32)
     vector = model.embed_question("vessel")
     with writing(tmp_path) as store:

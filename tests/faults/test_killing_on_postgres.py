@@ -100,7 +100,7 @@ def _check_the_points(store: Store, *, is_chosen: bool) -> None:
         assert last <= max(number for number, _ in kept)
 
 
-def test_a_killed_ingest_leaves_the_old_or_the_new_collection(
+def test_a_killed_ingest_leaves_either_the_old_or_the_new_collection(
     postgres: "PostgresServer", tmp_path: Path, hashes: tuple[str, str], index: IndexSettings
 ) -> None:
     seconds = seconds_of(_prepared(postgres, tmp_path / "timed", index))
@@ -113,7 +113,7 @@ def test_a_killed_ingest_leaves_the_old_or_the_new_collection(
         _check_the_repetition(work, hashes)
 
 
-def test_a_power_cut_of_the_server_leaves_the_old_or_the_new_collection(
+def test_a_power_cut_of_the_server_leaves_either_the_old_or_the_new_collection(
     own_server: "PostgresServer", tmp_path: Path, hashes: tuple[str, str], index: IndexSettings
 ) -> None:
     seconds = seconds_of(_prepared(own_server, tmp_path / "timed", index))

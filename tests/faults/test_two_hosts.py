@@ -83,7 +83,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         yield made
 
 
-def test_every_second_writer_is_refused_on_the_other_host_and_told_where_the_first_one_is(place: Place) -> None:
+def test_a_second_writer_on_the_other_host_is_always_refused_and_the_error_names_the_first_host(place: Place) -> None:
     holding = place.start(0, "hold")
     assert _line(holding) == "held"
     refused = _line(place.start(1, "try"))
@@ -92,7 +92,7 @@ def test_every_second_writer_is_refused_on_the_other_host_and_told_where_the_fir
     holding.kill()
 
 
-def test_a_publish_is_asked_by_the_other_host(place: Place) -> None:
+def test_a_generation_published_on_one_host_is_soon_searched_on_the_other_host(place: Place) -> None:
     answering = place.start(1, "answer")
     assert _line(answering)[1] == 1
     write_files(place.docs, {"new.md": "# New\n\nA reef that nobody has seen.\n"})
@@ -103,7 +103,7 @@ def test_a_publish_is_asked_by_the_other_host(place: Place) -> None:
     assert number == 2
 
 
-def test_the_job_of_a_host_that_has_died_is_taken_over(place: Place) -> None:
+def test_a_job_of_a_host_that_has_died_is_taken_over_by_another_host(place: Place) -> None:
     with closing(open_state(place.here.workspace)) as state:
         queue = JobQueue(state)
         actions = JobActions(cast(Services, SimpleNamespace(queue=queue, loaded=place.here)))

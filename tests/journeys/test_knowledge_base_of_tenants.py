@@ -145,7 +145,7 @@ def chunks_of(found: Mapping[str, Any]) -> list[tuple[str, float, int | None, in
 
 
 @pytest.mark.parametrize("strategy", RETRIEVING)
-def test_each_retrieval_strategy_finds_only_own_chunks_and_those_of_the_local_index(
+def test_each_retrieval_strategy_finds_only_chunks_of_the_tenant_and_the_same_as_the_local_index(
     strategy: str, in_qdrant: KnowledgeBase, local: KnowledgeBase
 ) -> None:
     for name in TENANTS:
@@ -158,7 +158,7 @@ def test_each_retrieval_strategy_finds_only_own_chunks_and_those_of_the_local_in
 
 
 @pytest.mark.parametrize("strategy", RETRIEVING)
-def test_a_knowledge_base_and_a_type_of_document_narrow_every_retrieval_strategy(
+def test_every_retrieval_strategy_can_be_limited_to_a_knowledge_base_and_a_document_type(
     strategy: str, in_qdrant: KnowledgeBase, local: KnowledgeBase
 ) -> None:
     body = {"strategy": strategy, "where": ["doc_type=guide"]}
@@ -173,7 +173,7 @@ def test_a_knowledge_base_and_a_type_of_document_narrow_every_retrieval_strategy
     ("strategy", "name"),
     [("simple", name) for name in TENANTS] + [("cot", "Acme"), ("tot", "Globex"), ("reflect", "Initech")],
 )
-def test_each_answer_strategy_answers_and_cites_as_with_the_local_index(
+def test_each_answer_strategy_gives_the_same_answers_and_citations_as_with_the_local_index(
     strategy: str, name: str, in_qdrant: KnowledgeBase, local: KnowledgeBase
 ) -> None:
     profile, replies = "default" if strategy == "simple" else strategy, writing(name, strategy)

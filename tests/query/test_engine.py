@@ -178,7 +178,7 @@ def test_a_failing_language_model_is_not_silently_replaced(data_dir: Path) -> No
     assert "ollama serve" in refused.value.hint
 
 
-def test_a_question_without_an_answer_is_refused_with_the_closest_chunks(data_dir: Path) -> None:
+def test_a_question_without_an_answer_is_refused(data_dir: Path) -> None:
     with opened(data_dir, "ship") as engine:
         result = engine.ask("Which zeppelin plays the xylophone?")
     assert not result.answered

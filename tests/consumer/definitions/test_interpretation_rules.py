@@ -35,7 +35,7 @@ def test_definitions_under_the_heading_of_an_interpretation_clause_are_found() -
         ("Depot", "Where goods are kept."),
     ],
 )
-def test_a_heading_directly_above_its_meaning_is_read_as_a_term(title: str, text: str) -> None:
+def test_a_heading_directly_above_a_definition_is_read_as_the_defined_term(title: str, text: str) -> None:
     assert defined(f"# Glossary\n\n## {title}\n\n{text}\n\n## Till\n\nA box in which money is kept.\n")[:-1] == [
         (title, text)
     ]

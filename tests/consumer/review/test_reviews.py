@@ -184,7 +184,7 @@ def test_the_review_overview_counts_fresh_stale_and_lost_reviews(loaded: LoadedS
     assert seen.counts == {"APPROVED": 2, "PENDING": 3}
 
 
-def test_rows_with_changed_source_text_are_listed_with_its_location(loaded: LoadedSettings) -> None:
+def test_rows_are_listed_with_the_document_that_changed_since_they_were_made(loaded: LoadedSettings) -> None:
     with closing(open_state(loaded.data_dir)) as state:
         assert stale_rows(state, NAME, read_sources(job_file(loaded), loaded)) == []
         _change(loaded, "Term 01 means a thing", "Term 01 means a pretty thing")

@@ -38,7 +38,7 @@ def measured(*pairs: tuple[LabelledQuestion, QueryResult]) -> AnswerReport:
     return measure_answers([question for question, _ in pairs], results.__getitem__, KeywordTokeniser())
 
 
-def test_a_citation_is_compared_with_the_gold_page_by_file_name_without_folder() -> None:
+def test_the_folder_of_a_cited_file_does_not_matter_for_the_comparison_with_the_gold_page() -> None:
     report = measured((asked("anchor", 3), answered("a", ("manuals/ship.pdf", 3))))
     assert (report.right_page_cited, report.answered_from_every_page, report.wrongly_refused) == (1.0, 1.0, 0.0)
 

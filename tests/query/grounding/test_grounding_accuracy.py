@@ -50,7 +50,7 @@ def test_in_a_sample_altered_sentences_are_marked_as_unsupported_and_reworded_se
 
 @pytest.mark.bench
 @pytest.mark.parametrize(("name", "language"), [("squad2", "en"), ("xquad-en", "en"), ("xquad-de", "de")])
-def test_nine_of_ten_altered_sentences_are_marked_and_at_most_one_of_ten_unaltered_sentences(
+def test_nine_of_ten_altered_sentences_are_marked_but_at_most_one_of_ten_unaltered_sentences_is(
     datasets: Path, embedding: EmbeddingModel, name: str, language: str, record_property: Callable[[str, object], None]
 ) -> None:
     recall, false_alarms = _measure(datasets / "eval" / name, 300, embedding, language)

@@ -64,7 +64,7 @@ def test_candidates_with_mirrored_ranks_in_two_rankings_have_equal_scores_and_ar
 
 
 @given(WEIGHTED_RANKINGS, FUSIONS, st.sampled_from(IDS), st.integers(0, 3), st.integers(1, 8))
-def test_a_better_score_in_one_ranking_lowers_neither_fused_score_nor_fused_rank(
+def test_a_better_score_in_one_ranking_never_worsens_the_fused_score_or_the_fused_rank(
     rankings: list[WeightedScores], fusion: Fusion, node_id: str, place: int, more: int
 ) -> None:
     scores, weight = rankings[place % len(rankings)]

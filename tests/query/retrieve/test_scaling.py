@@ -79,7 +79,7 @@ def test_cosines_of_different_embedding_models_are_scaled_separately(
     assert [part.tolist() for part in scaled] == [min_max(one).tolist(), min_max(other).tolist()]
 
 
-def test_candidates_without_cosines_get_zero_scores_and_do_not_change_those_of_other_collections(
+def test_candidates_without_cosines_get_zero_scores_and_do_not_change_scores_of_other_collections(
     make_pools: MakePools,
 ) -> None:
     scaled = scale_cosines(make_pools([2, 3]), [np.array([0.2, 0.6]), None])

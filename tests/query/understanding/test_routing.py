@@ -124,7 +124,7 @@ def test_a_word_has_the_same_weight_in_every_collection(make_generation: MakeGen
     assert crowded.keyword.scores("canal").max() < 0.3
 
 
-def test_keyword_scores_grow_by_the_factor_of_each_stem_and_a_factor_of_1_changes_nothing(
+def test_keyword_scores_are_multiplied_by_the_factor_of_each_stem(
     make_generation: MakeGeneration,
 ) -> None:
     keyword = library(make_generation)[2].keyword

@@ -204,7 +204,7 @@ def _openai_body(operation: Operation, text: str, *, stream: bool) -> dict[str, 
     return bodies.get(operation.path, {})
 
 
-def test_no_route_shows_anything_of_another_tenant(tenants: Tenants) -> None:
+def test_no_route_reveals_data_of_another_tenant(tenants: Tenants) -> None:
     statuses: dict[str, list[int]] = defaultdict(list)
     for operation, response, sent in _requests(tenants):
         shown = f"{dict(response.headers)} {response.text}"
@@ -224,7 +224,7 @@ def test_every_route_of_the_server_is_tested_for_two_tenants(tenants: Tenants) -
     assert others <= {*WITHOUT_DOCUMENTS, *PAGE_ROUTES, "/mcp"}
 
 
-def test_no_tool_shows_anything_of_another_tenant(tenants: Tenants) -> None:
+def test_no_tool_reveals_data_of_another_tenant(tenants: Tenants) -> None:
     chance = random.Random(50)  # noqa: S311 - repeatable, not secret
 
     async def call_all(client: Client) -> list[tuple[str, dict[str, Any], CallToolResult]]:
@@ -266,7 +266,7 @@ def _event_value(kind: str, text: str) -> Any:
     }.get(kind)
 
 
-def test_no_event_of_the_page_shows_anything_of_another_tenant(tenants: Tenants) -> None:
+def test_no_event_of_the_web_page_reveals_data_of_another_tenant(tenants: Tenants) -> None:
     needs("gradio")
     chance = random.Random(51)  # noqa: S311 - repeatable, not secret
     assert not foreign_words(tenants.own.get("/").text)
@@ -285,7 +285,7 @@ def test_no_event_of_the_page_shows_anything_of_another_tenant(tenants: Tenants)
     assert seen >= len(names) * EVENT_ROUNDS // 2
 
 
-def test_counts_are_those_of_the_own_documents(tenants: Tenants) -> None:
+def test_a_tenant_sees_counts_of_only_its_own_documents(tenants: Tenants) -> None:
     [listed] = tenants.own.get("/v1/collections").json()
     assert (listed["documents"], listed["chunks"]) == (4, 4)
     documents = tenants.own.get("/v1/documents", params={"collection": COLLECTION}).json()
@@ -295,7 +295,7 @@ def test_counts_are_those_of_the_own_documents(tenants: Tenants) -> None:
     assert (filtered["left"], filtered["of"]) == ({COLLECTION: 4}, {COLLECTION: 4})
 
 
-def test_identical_documents_of_several_owners_are_counted_for_each(tenants: Tenants) -> None:
+def test_identical_documents_of_two_tenants_are_counted_once_for_each_tenant(tenants: Tenants) -> None:
     both = DocumentCondition("tenant_id", (OWN, FOREIGN))
     with closing(open_state(tenants.server.workspace)) as state:
         secret = KeyTable(state).create("both", [COLLECTION], [], conditions=(both,))
@@ -314,7 +314,7 @@ def _headers_of(tenants: Tenants, secret: str) -> dict[str, str]:
     return {"authorization": f"Bearer {secret}"}
 
 
-def test_words_values_and_fields_are_suggested_from_the_own_documents_only(tenants: Tenants) -> None:
+def test_suggested_words_values_and_fields_come_only_from_the_tenants_own_documents(tenants: Tenants) -> None:
     def search(question: str, *where: str) -> dict[str, Any]:
         found: dict[str, Any] = tenants.own.post("/v1/search", json={"question": question, "where": where}).json()
         return found
@@ -336,7 +336,7 @@ def test_conversations_jobs_and_answers_of_another_tenant_cannot_be_used(tenants
     assert tenants.foreign.get(f"/v1/sessions/{session}").status_code == 200
 
 
-def test_a_key_that_is_made_again_for_another_tenant_cannot_read_the_former_conversations(tenants: Tenants) -> None:
+def test_a_key_recreated_for_another_tenant_cannot_read_conversations_of_the_revoked_key(tenants: Tenants) -> None:
     def remake(tenant: str) -> dict[str, str]:
         with closing(open_state(tenants.server.workspace)) as state:
             conditions = (DocumentCondition("tenant_id", (tenant,)),)
