@@ -1,4 +1,4 @@
-"""What searches asks an index questions: it reads no array of a generation, so that a database can answer too."""
+"""Search code uses only the `Searchable` interface of an index and no arrays, so that a database can implement it."""
 
 import ast
 from dataclasses import fields
@@ -10,7 +10,7 @@ from elt_llm_core.index.searchable import Searchable
 
 SEARCHING = ("elt_llm_query", "elt_llm_consumer", "elt_llm_api")
 OF_THE_ENGINE = {"close"}
-# Other classes have attributes with these names too, so only those of a generation count.
+# Other classes have attributes with these names too, so only the attributes of a generation count.
 COMMON_NAMES = {"ids", "keyword", "positions"}
 
 
@@ -20,7 +20,7 @@ def public(names: list[str]) -> set[str]:
 
 
 def hidden_names() -> set[str]:
-    """The public attributes of a generation on this machine that are not questions."""
+    """The public attributes of a local generation that are not part of the `Searchable` interface."""
     own = public([*dir(Generation), *(field.name for field in fields(LocalIndex))])
     return own - public(dir(Searchable)) - OF_THE_ENGINE
 

@@ -28,7 +28,7 @@ TENANTS = {1: 4, 2: 80, 3: 2000}  # code of a tenant -> its nodes, of 4,000: .1 
 
 
 class Shard:
-    """4,000 points with payloads as ours in an engine with a graph, and the same as arrays."""
+    """4,000 points with our payloads in an engine with a graph, and the same vectors as arrays."""
 
     def __init__(self, folder: Path) -> None:
         chance = np.random.default_rng(11)
@@ -80,7 +80,7 @@ class Shard:
         return [int((hit.payload or {})["node"]) for hit in self.engine.query(request)]
 
     def best(self, view: int, vector: np.ndarray, count: int, filters: list[PointsFilter]) -> list[int]:
-        """Answer the same from the arrays."""
+        """Return the expected result, computed from the arrays."""
         mask = (self.born <= view) & (self.died > view)
         for it in filters:
             mask &= np.isin(self.codes, it.codes).any(axis=1) != it.denies

@@ -1,4 +1,4 @@
-"""The contract of every index that a search can ask, compared with plain Python over all chunks."""
+"""The contract of every index that searches can use, compared with plain Python over all chunks."""
 
 import math
 from collections import Counter

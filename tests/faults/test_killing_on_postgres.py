@@ -1,4 +1,4 @@
-"""An ingest into PostgreSQL is killed, its server loses power, or its connection is cut: nothing is lost or half there.
+"""Nothing is lost or half written if an ingest into PostgreSQL is killed, or its server or connection fails.
 
 Vectors are searched in files or in the database. FULL=1 runs 100 kills of the client and 30 of the server for each.
 """
@@ -31,7 +31,7 @@ KILLS, STOPS, CUTS = (100, 30, 20) if FULL else (2, 1, 1)
 
 @pytest.fixture(scope="module")
 def hashes(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """The hashes of the collection before and after the ingest that is killed, as SQLite has them."""
+    """The hashes of the collection before and after the ingest that will be killed, computed with SQLite."""
     place = tmp_path_factory.mktemp("expected")
     found = []
     for count in (12, 24):
@@ -146,7 +146,7 @@ def test_a_writer_whose_connection_is_cut_never_publishes(
         _check_the_repetition(work, hashes)
 
 
-# The server ends the session that publishes, when vectors of new documents are stored already.
+# The server ends the session that publishes, after the vectors of new documents were stored.
 _CUT_AT_PUBLISHING = """
     CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS
         'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END';

@@ -34,7 +34,7 @@ LONGEST = 300.0  # seconds until a host takes over
 
 
 class Place:
-    """A database, two hosts that have a project for it each, and this machine, which reads and writes it as well."""
+    """A database, two hosts with a project each, and this machine, which also reads and writes the database."""
 
     def __init__(self, server: "PostgresServer", hosts: tuple[Host, Host], folder: Path, opened: ExitStack) -> None:
         self.hosts, self.docs, self._opened = hosts, write_files(folder / "docs", generated_files(6)), opened

@@ -1,4 +1,4 @@
-"""An ingest into a Qdrant that cannot take its points is refused with the mend, before anything is changed."""
+"""An ingest is refused with a hint, before anything is changed, if Qdrant cannot store its points."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ def run(place: Path, docs: Path, index: IndexSettings) -> None:
 
 @dataclass(frozen=True)
 class Refusal:
-    """How a server refuses to write to a caller with a key, and the error that names it."""
+    """Why a server refuses a write request with this key, and the expected message and hint."""
 
     fault: tuple[int, str] | None
     key: str

@@ -1,4 +1,4 @@
-"""Fixtures that are built once for all workers: the demo in processes of its own, and the results of other commands."""
+"""Fixtures that are built once for all workers: the demo in separate processes, and the results of other commands."""
 
 import fcntl
 import json

@@ -1,4 +1,4 @@
-"""The quality of jobs on held-out documents, slightly below that on the samples."""
+"""The quality of jobs on held-out documents, which may be slightly lower than on the samples."""
 
 import shutil
 from pathlib import Path

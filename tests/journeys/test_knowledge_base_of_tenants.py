@@ -1,6 +1,6 @@
 """One collection of three tenants, with vectors in Qdrant's local mode, asked with every strategy.
 
-Every chunk has the name of its tenant, so a foreign chunk is found in any response and in any prompt of the model.
+Every chunk contains the name of its tenant, so a foreign chunk is noticed in any response and any model prompt.
 """
 
 import json
@@ -73,7 +73,7 @@ def files_of(name: str) -> dict[str, str]:
 
 
 def writing(name: str, strategy: str) -> list[str]:
-    """Return the replies of the model with an answer strategy."""
+    """Return the model's replies for an answer strategy."""
     true = f"{name} repays up to {TENANTS[name][0]} euros a day for meals on a journey [1]."
     steps = f"1. The question is about meals.\n2. A source tells the amount.\nAnswer: {true}"
     replies = {"simple": [true], "cot": [steps], "tot": [steps, steps, steps, "1: 9\n2: 5\n3: 2"]}

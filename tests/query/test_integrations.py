@@ -1,4 +1,4 @@
-"""The classes for LlamaIndex and LangChain return what the engine returns, with places, scores and citations."""
+"""The classes for LlamaIndex and LangChain return what the engine returns, with locations, scores and citations."""
 
 import asyncio
 import json

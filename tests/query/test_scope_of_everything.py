@@ -1,4 +1,4 @@
-"""Which collections are searched if a question is asked of everything."""
+"""Which collections are searched if a question is put to all of them."""
 
 import pytest
 from elt_llm_query.understanding.question import asks_for_relations

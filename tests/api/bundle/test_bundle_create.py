@@ -23,7 +23,7 @@ from processes.command_line import PROJECT, CommandLine
 
 
 def loaded_with(folder: Path, settings: str, **files: str) -> LoadedSettings:
-    """Settings that are read from a configuration with these files."""
+    """Load the settings from a configuration with these files."""
     for name, text in {"rag_config.yaml": settings, **files}.items():
         path = folder / "config" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -200,7 +200,7 @@ def test_the_install_command_refuses_a_file_that_is_not_a_bundle_and_gives_a_hin
 def test_a_created_bundle_can_be_installed_and_answers_questions_without_a_network_interface(
     tmp_path: Path, own_samples: CommandLine
 ) -> None:
-    # Creating downloads from the package index, so it runs outside the tests' network guard.
+    # `bundle create` downloads from the package index, so it runs outside the tests' network guard.
     home = pwd.getpwuid(os.getuid()).pw_dir
     environment = {"HOME": home, "PATH": os.environ["PATH"], "ELT_LLM_EMBEDDING__PROVIDER": "fake"}
     environment |= {name: value for name, value in os.environ.items() if name.startswith(("UV_", "PIP_", "SSL_"))}

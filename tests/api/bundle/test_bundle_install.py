@@ -1,4 +1,4 @@
-"""A bundle installs itself without a network, and is refused before anything is written if it does not fit."""
+"""A bundle installs itself without a network; an unsuitable bundle is refused before anything is written."""
 
 import ensurepip
 import json
@@ -50,7 +50,7 @@ def write_wheel(folder: Path, tag: str = "py3-none-any") -> Path:
 
 
 def pip_wheel() -> Path:
-    """The pip that Python brings along."""
+    """The wheel of pip that is bundled with Python."""
     [path] = (Path(ensurepip.__file__).parent / "_bundled").glob("pip-*.whl")
     return path
 
@@ -78,7 +78,7 @@ def silent(_line: str) -> None:
 
 
 def rewrite(bundle: Path, change: Callable[[dict[str, bytes]], None]) -> None:
-    """Change the contents of a bundle, as someone does who knows zip files; their CRCs are right again."""
+    """Change the contents of a bundle as a skilled attacker would: the zip file gets correct CRCs."""
     with zipfile.ZipFile(bundle) as package:
         contents = {name: package.read(name) for name in package.namelist()}
     change(contents)
@@ -113,9 +113,9 @@ def test_a_bundle_installs_itself_with_the_standard_library_only_and_opens_no_so
     sockets = tmp_path / "sockets"
     environment = {"PYTHONPATH": str(tmp_path / "hooks"), "SOCKETS": str(sockets), "HOME": str(tmp_path / "home")}
     code = "import socket; socket.socket().close()"
-    python = getattr(sys, "_base_executable", sys.executable)  # it sees no package of the tests
+    python = getattr(sys, "_base_executable", sys.executable)  # it cannot import the packages of the test environment
     subprocess.run([python, "-c", code], env=environment, check=True)
-    assert sockets.read_text() == "socket.__new__\n"  # the recorder works
+    assert sockets.read_text() == "socket.__new__\n"  # proves that the recorder works
     sockets.unlink()
     folder = tmp_path / "project with a space"
     shown = subprocess.run(

@@ -1,4 +1,4 @@
-"""Wrong arguments: one clear sentence, a hint, the right exit code, no traceback."""
+"""Wrong arguments are reported in one clear sentence with a hint and the right exit code, without a traceback."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Printed output: commands by heading, files listed once, many names as a number, hints beside problems."""
+"""Printed output: commands grouped by heading, each file once, long lists as a count, hints beside problems."""
 
 from collections.abc import Callable
 from pathlib import Path

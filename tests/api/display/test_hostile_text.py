@@ -1,4 +1,4 @@
-"""Text of documents, names and errors cannot control the terminal, nor make one line look like two."""
+"""Text from documents, names and errors can neither control the terminal nor make one line look like two."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""A statement about one entity is no value of another entity."""
+"""A statement about one entity is not used as a value of another entity."""
 
 import pytest
 from elt_llm_consumer.catalog.mentions import StatementIndex

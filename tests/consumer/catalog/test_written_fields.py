@@ -1,4 +1,4 @@
-"""The text of a model is found only if it is about the entity and makes a claim."""
+"""A sentence written by a model has the verdict `found` only if it is about the entity and makes a claim."""
 
 import pytest
 from elt_llm_consumer.catalog.mentions import FieldSubject, StatementIndex

@@ -30,7 +30,7 @@ NAME = JobName("rules", KIND)
 
 @pytest.fixture
 def loaded(tmp_path: Path) -> LoadedSettings:
-    """Return a project whose glossary of four terms in two documents is written."""
+    """Return a project in which a glossary of four terms from two documents was written."""
     loaded = project(tmp_path, {"a/one.md": some_terms(2), "b/two.md": some_terms(2, first=2)})
     run(loaded)
     return loaded
@@ -207,7 +207,7 @@ def test_forgetting_a_document_deletes_its_rows_and_reviews(loaded: LoadedSettin
 
 
 def _line_of(loaded: LoadedSettings, key: str, status: str, reviewer: str, comment: str = "") -> SheetRow:
-    """Return the line of a sheet that was written now, as a reviewer fills it in."""
+    """Return a line, as filled in by a reviewer, of a sheet that is exported now."""
     seen = _reviews(loaded)[key]["reviewed_at"]
     return replace(_line(key, status, reviewer, comment), reviewed_at=seen)
 

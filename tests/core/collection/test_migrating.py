@@ -1,4 +1,4 @@
-"""A workspace moves from SQLite to PostgreSQL with equal contents, without embedding, and any number of times."""
+"""A workspace moves from SQLite to PostgreSQL with equal contents, without embedding, and repeatably."""
 
 from contextlib import closing
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A damaged store is replaced by a store of all its undamaged rows, and what is lost is named."""
+"""A damaged store is replaced by a store of all its undamaged rows, and lost documents are named."""
 
 import shutil
 import sqlite3

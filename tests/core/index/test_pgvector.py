@@ -45,7 +45,7 @@ RARE, COMMON = stable_code("tenant_id", "rare"), stable_code("doc_type", "common
 
 
 class Graph:
-    """4,000 points with a graph, nine of ten of which are dead in the last generation, and the same as arrays."""
+    """4,000 points with a graph, and the same vectors as arrays; nine of ten points are dead in the last generation."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         chance = np.random.default_rng(11)
@@ -70,7 +70,7 @@ class Graph:
         return f"node-{place:05}"
 
     def best(self, vector: NDArray[np.float32], places: Sequence[int], count: int) -> list[str]:
-        """Return the nearest of these points by their arrays."""
+        """Return the nearest of these points, computed from the arrays."""
         chosen = np.array(places)
         order = np.argsort(-(self.vectors[chosen] @ vector), kind="stable")[:count]
         return [self.name(int(place)) for place in chosen[order]]
@@ -84,7 +84,7 @@ class Graph:
         return sum(len(set(ids) & set(self.best(vector, places, count))) for vector, ids in pairs) / (count * 40)
 
     def scans(self) -> int:
-        """Return how often the graph was asked."""
+        """Return how often the graph was scanned."""
         self.database.rows("SELECT pg_stat_force_next_flush()")
         name = f"{table_name(LINEAGE).partition('.')[2]}_graph"
         [(scans,)] = self.database.rows("SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = ?", (name,))

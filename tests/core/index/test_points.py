@@ -142,7 +142,7 @@ def test_the_next_writer_deletes_the_points_of_a_crashed_fresh_build(place: Poin
         publish(place, store, some_documents(2))
         former = place.stored()[0][0]
         publish(place, store, some_documents(3), afresh=True)
-        store.collections.delete(store.collections.get(COLLECTION).id)  # the rows of neither are left
+        store.collections.delete(store.collections.get(COLLECTION).id)  # this deletes the rows of both generations
     with writing(place.workspace) as store:
         remove_leftovers(store)
         assert lineages_of(store).all() == []
@@ -226,7 +226,7 @@ def test_the_filter_code_of_a_value_depends_only_on_the_value_and_its_field() ->
 
 
 class Shelves:
-    """The same chunks, searched here and there."""
+    """The same chunks in two indexes: in files on this machine, and in a database."""
 
     def __init__(self, here: Searchable, there: Searchable) -> None:
         self.both = here, there
@@ -237,7 +237,7 @@ SHARES = {f"tenant-{number}": share for number, share in enumerate((1, 20, 500))
 
 @pytest.fixture(scope="module", params=["qdrant", "pgvector"])
 def shelves(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelves]:
-    """The same 1,000 chunks, of tenants of .1 %, 2 % and 50 % and others, searched here and in a database."""
+    """The same 1,000 chunks in both indexes; three files have .1 %, 2 % and 50 % of them, other files the rest."""
     texts = [f"Entry {number} about vessel {number % 37} and quay {number % 11}." for number in range(1000)]
     documents: dict[str, list[str]] = {}
     for name, share in SHARES.items():

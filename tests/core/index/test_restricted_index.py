@@ -1,4 +1,4 @@
-"""A restricted index answers as an index that contains only the documents that fulfil the conditions."""
+"""A restricted index gives the same results as an index of only the documents that fulfil the conditions."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack

@@ -1,4 +1,4 @@
-"""A generation that is built from the former one and the changed chunks equals one that is built from the store."""
+"""A generation built from the previous one and the changed chunks equals a generation built from the store."""
 
 import random
 import sqlite3
@@ -261,7 +261,7 @@ def test_a_damaged_file_is_not_the_base_of_the_next_generation(tmp_path: Path) -
 
 
 def test_an_embedding_model_can_be_loaded_after_a_graph_was_built(tmp_path: Path) -> None:
-    """Of the two libraries, one crashed the process if it was loaded last; only a process of its own shows that."""
+    """One library crashed the process if it was loaded after the other, which only a separate process can show."""
     script = (
         "import sys, numpy; from pathlib import Path; from elt_llm_core.index.usearch import build_graph;"
         " from elt_llm_core.settings.tree import ChromaSettings;"
@@ -292,7 +292,7 @@ def test_no_vector_is_restored_into_a_damaged_store_from_damaged_arrays(tmp_path
         published = _publish(store, _edited(_library(60), _chance(1), 0), 10)
         path = store.folder(COLLECTION) / str(published.number) / "vector_rows.npy"
     rows = np.load(path)
-    rows[:10] = rows[1:11]  # the places of the chunks that follow
+    rows[:10] = rows[1:11]  # each of these chunks refers to the vector of the next chunk
     path.unlink()
     np.save(path, rows)
     with closing(sqlite3.connect(data_dir / STORE_NAME)) as damaged, damaged:

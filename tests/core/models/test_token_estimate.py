@@ -12,7 +12,7 @@ EMBEDDED = EmbeddedMiniLm()
 def test_token_spans_ascend_within_the_text_and_none_is_empty(text: str) -> None:
     spans = ESTIMATE.spans(text)
     assert all(0 <= start < end <= len(text) for start, end in spans)
-    # One character may be several tokens, of which each has it for its span.
+    # One character may be several tokens; each of them has the character as its span.
     assert spans == sorted(spans)
 
 

@@ -1,4 +1,4 @@
-"""A PostgreSQL database: its locks, its lost connections, and what is said of one that cannot be used."""
+"""A PostgreSQL database: its locks, its lost connections, and the errors for a database that cannot be used."""
 
 import select
 import socket
@@ -194,7 +194,7 @@ def test_a_connection_that_is_cut_at_its_start_is_reported_as_lost(
 
 @contextmanager
 def _cut_after_login(port: int) -> Iterator[int]:
-    """Yield a port that leads to the server until it is ready for the first statement, which is never answered."""
+    """Yield a port that relays a login to the server, and then closes the connection at the first statement."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         relay = threading.Thread(target=_relay_login, args=(listener, port))
         relay.start()
@@ -346,7 +346,7 @@ def test_a_server_that_is_too_old_is_refused() -> None:
 
 def test_a_connection_pooler_that_mixes_sessions_is_detected(shared: Workspace, session: PostgresDatabase) -> None:
     class Pooled(PostgresDatabase):
-        """A session as a pooler in transaction mode gives it: while another client uses it, statements go elsewhere."""
+        """A session behind a pooler in transaction mode: some statements run in another session of the server."""
 
         def holds(self, key: int) -> bool:
             with closing(PostgresDatabase(shared, STORE_SCHEMA)) as elsewhere:

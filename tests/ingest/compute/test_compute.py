@@ -1,4 +1,4 @@
-"""Every Compute parses and embeds alike, and a cluster that cannot be used is refused with the mend."""
+"""Every kind of Compute gives the same documents and vectors, and an unusable cluster is refused with a hint."""
 
 import socket
 import subprocess
@@ -26,7 +26,7 @@ FAKE = EmbeddingSettings(provider="fake")
 
 
 class ActorHere(RayCompute):
-    """Everything of a Ray compute except Ray: the code of an actor runs in this process."""
+    """A Ray compute without Ray: the code of its actor runs in this process."""
 
     def __init__(self) -> None:
         super().__init__(Settings(embedding=FAKE, ingest=IngestSettings(ray_address="nowhere:1")), LIMITS)

@@ -43,7 +43,7 @@ def docs(tmp_path: Path) -> Path:
 
 
 class Interrupter(SilentListener):
-    """A progress listener that does something after some files."""
+    """A progress listener that calls a function after `after` steps of progress."""
 
     def __init__(self, after: int, action: Callable[[], object]) -> None:
         self._left, self._action = after, action
@@ -57,7 +57,7 @@ class Interrupter(SilentListener):
 def ingest(
     folder: Path, docs: Path, address: str = "", listener: ProgressListener | None = None, **settings: str
 ) -> IngestReport:
-    """Ingest as the command does, on this machine or on a cluster; small batches, so that there are many."""
+    """Ingest as the command does, on this machine or on a cluster, with many small batches."""
     environment = {"ELT_LLM_EMBEDDING__PROVIDER": "fake", "ELT_LLM_EMBEDDING__BATCH_SIZE": "8", **settings}
     if address:
         # The cluster listens at every address of this machine; the tests may use loopback only.

@@ -63,7 +63,7 @@ def test_an_interrupted_ingest_keeps_the_finished_embedding_batches(store: Store
 
 
 class CountingBackend(ScriptedBackend):
-    """Waits until as many requests are in progress as are `expected`, and records the most that ever were."""
+    """Waits until `expected` requests are in progress, and records the largest number in progress at once."""
 
     def __init__(self, expected: int) -> None:
         super().__init__()

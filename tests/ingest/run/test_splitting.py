@@ -109,4 +109,4 @@ def test_thousands_of_sections_with_one_title_get_distinct_groups_quickly() -> N
     begun = time.monotonic()
     groups = document_groups(document, "section")
     assert groups[:3] + groups[-1:] == ["Same", "Same (2)", "Same (3)", f"Same ({count})"]
-    assert time.monotonic() - begun < 20  # trying each number anew took minutes
+    assert time.monotonic() - begun < 20  # trying all numbers again for each title took minutes

@@ -1,4 +1,4 @@
-"""Judging answers: by file name and page, and by who was rightly refused."""
+"""Judging answers by the cited file and page, and refusals by the kind of question."""
 
 import pytest
 from elt_llm_core.results import Citation, QueryResult

@@ -47,7 +47,7 @@ A berth means a place where one ship lies alone.
 
 @pytest.fixture
 def ingested(tmp_path: Path, embedding: FakeEmbedding) -> Iterator[Ingested]:
-    """Call it with file names and their texts: a collection of these documents."""
+    """A function that ingests texts, given by file name, and opens the resulting collection."""
     with ExitStack() as opened:
 
         def make(**texts: str) -> Generation:

@@ -17,7 +17,7 @@ SEED = 2026
 
 @pytest.fixture(scope="module")
 def embedding() -> EmbeddingModel:
-    """The model that is shipped."""
+    """The shipped embedding model."""
     return create_embedding(Settings())
 
 
@@ -32,7 +32,7 @@ def _is_marked(sentence: GroundedSentence) -> bool:
 
 
 def _measure(folder: Path, count: int, embedding: EmbeddingModel, language: str = "en") -> tuple[float, float]:
-    """Share of the altered sentences marked, and of the honest ones."""
+    """Return the shares of altered and of unaltered or paraphrased sentences that grounding marks."""
     random = Random(SEED)  # noqa: S311 - the same sample every time
     cases = grounding_cases(folder, random)
     altered = sample(cases, count, honest=False, random=random)

@@ -19,7 +19,7 @@ from sampling import generated
 
 @pytest.fixture(scope="module")
 def embedding() -> EmbeddingModel:
-    """The model that is shipped."""
+    """The shipped embedding model."""
     return create_embedding(Settings())
 
 

@@ -1,4 +1,4 @@
-"""Invariants of fusion: changes of the input that must not change, or not lower, the fused ranks."""
+"""Invariants of fusion: changes of the input that must leave the fused ranks unchanged, or must not worsen them."""
 
 from collections.abc import Sequence
 from random import Random
@@ -89,7 +89,7 @@ def test_a_hit_in_an_additional_ranking_does_not_lower_the_fused_score(
     before, after = fused(fusion, rankings), fused(fusion, more)
     assert dict(after)[node_id] >= dict(before).get(node_id, 0.0)
     if fusion == "reciprocal_rerank":
-        # A min-max scale is drawn out by a new lowest score, which may lift others over who brought it.
+        # A new lowest score widens a min-max scale, which may lift other nodes above the node with that score.
         assert places(after)[node_id] <= places(before).get(node_id, len(before))
 
 

@@ -1,4 +1,4 @@
-"""Tests of the stage `explain`: the outcome of each candidate and the words of the question that it has."""
+"""Tests of the stage `explain`: the outcome of each candidate, and the question words that it contains."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The style that a caller asks for follows the rules of the prompt, and never replaces them."""
+"""The style that a caller requests is placed after the rules of the prompt, and never replaces them."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Of many collections, the best and those with a name of the question are searched."""
+"""Of many collections, the best and those that contain a name from the question are searched."""
 
 from collections.abc import Callable
 from typing import Any

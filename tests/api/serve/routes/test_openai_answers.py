@@ -1,4 +1,4 @@
-"""Results converted to OpenAI's shapes, without a server."""
+"""Conversion of results to OpenAI's response formats, without a server."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The conditions of keys and groups: how they are written, and how those of several groups are joined."""
+"""The conditions of keys and groups: how they are written, and how the conditions of several groups are joined."""
 
 from itertools import permutations
 
@@ -111,14 +111,14 @@ def test_the_name_of_a_person_cannot_imitate_another_owner(name: str) -> None:
     assert plain != ann.owner
     assert plain.isascii()
     assert not {" ", "~"} & set(plain)
-    # A key `user` with conditions is not a person either.
+    # The owner of a key named `user` with conditions cannot be a person either.
     assert not ann.owner.startswith("user ")
 
 
 def test_a_person_who_loses_a_group_becomes_a_different_owner() -> None:
     own, whole, other = Grant(("shared",), (), conditions("tenant_id=a")), Grant(("shared",)), Grant(("other",))
     assert len({person(*groups).owner for groups in [(own, whole), (own,), (whole,), (own, other)]}) == 4
-    assert person(whole, other).owner == person(whole).owner  # which collections are readable decides here
+    assert person(whole, other).owner == person(whole).owner  # the list of readable collections already decides this
 
 
 @pytest.mark.parametrize("value", ["acme", "a/b", "..", "Ä & co", "a=b", "%2e", "7"])

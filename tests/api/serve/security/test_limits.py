@@ -18,7 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 pytestmark = pytest.mark.network
 
 MEGABYTE = 1 << 20
-SOON = 5.0  # seconds; a limit against hangs on a busy machine, no measurement
+SOON = 5.0  # seconds; a limit against hangs on a busy machine, not a measurement
 JSON = {"content-type": "application/json"}
 
 

@@ -183,7 +183,7 @@ def _answered(client: httpx.Client, request: FilledRequest) -> httpx.Response:
 
 
 def _names_the_other(request: FilledRequest) -> bool:
-    """Return whether path or body of a request name the other collection. Conditions may name it without effect."""
+    """Whether the path or body of a request, except its conditions, names the other collection."""
     body = json.loads(request.content or b"{}")
     return OTHER in request.path or OTHER in [body.get("collection"), *(body.get("collections") or ())]
 

@@ -76,7 +76,7 @@ PAGE_ROUTES = {
     *("/gradio_api/queue/join", "/gradio_api/reset", "/gradio_api/startup-events", "/gradio_api/upload"),
     "/gradio_api/upload_progress",
 }
-# Operations that a key with conditions may never succeed with, because they concern the whole collection or the server.
+# Operations that always fail for a key with conditions, because they concern the whole collection or the server.
 REFUSED = {
     "POST /v1/collections/{name}/verify",
     "POST /v1/collections/{name}/rollback",
@@ -129,7 +129,7 @@ LOCAL, PGVECTOR, POLICIES = "SQLite", "PostgreSQL", "policies of PostgreSQL alon
 
 @pytest.fixture(scope="module", params=[LOCAL, PGVECTOR, POLICIES] if FULL else [LOCAL, POLICIES])
 def tenants(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenants]:
-    """Serve two tenants. With the policies alone, this program enforces no condition any more."""
+    """Serve two tenants. With POLICIES, only PostgreSQL enforces the conditions, and this program enforces none."""
     folder, settings = tmp_path_factory.mktemp("tenants") / "project", {}
     with pytest.MonkeyPatch.context() as patch:
         if request.param != LOCAL:
@@ -212,7 +212,7 @@ def test_no_route_reveals_data_of_another_tenant(tenants: Tenants) -> None:
         assert response.status_code < 500, (str(operation), sent, response.text)
         statuses[str(operation)].append(response.status_code)
     assert statuses.keys() == {str(one) for one in operations(tenants.server)}
-    # Where no request succeeds, nothing is shown: this list makes sure that the others are really tested.
+    # An operation whose requests all fail shows nothing, so every operation outside this list must succeed once.
     succeeded = {name for name, seen in statuses.items() if any(status < 300 for status in seen)}
     assert statuses.keys() - succeeded - REFUSED <= {"POST /v1/documents"}, statuses
     assert not succeeded & REFUSED, statuses
@@ -306,9 +306,9 @@ def test_identical_documents_of_two_tenants_are_counted_once_for_each_tenant(ten
 
 
 def _headers_of(tenants: Tenants, secret: str) -> dict[str, str]:
-    """Return the headers of a new key. A server reads the keys in PostgreSQL once a second.
+    """Return the headers of a new key, once the server knows the key: it reads keys in PostgreSQL once a second.
 
-    It is not asked before: requests with an unknown key would soon be refused for a while, whoever sends them.
+    The server gets no request before that, because repeated requests with an unknown key lock out their address.
     """
     time.sleep(1.1 if tenants.server.workspace.is_shared else 0)
     return {"authorization": f"Bearer {secret}"}

@@ -1,4 +1,4 @@
-"""People whom a proxy signs in: their headers count from the address of the proxy alone."""
+"""Persons whom a proxy signs in: their headers are trusted only if they come from the proxy's address."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
