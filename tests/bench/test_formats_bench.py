@@ -96,7 +96,7 @@ def _right_cells(gold: GoldDocument, read: ParsedDocument, positions: dict[str, 
 
 
 @pytest.mark.parametrize("suffix", sorted(WRITERS))
-def test_sixty_generated_documents_of_each_format_are_read_by_both_programs(tmp_path: Path, suffix: str) -> None:
+def test_both_programs_are_compared_on_sixty_generated_documents_of_each_format(tmp_path: Path, suffix: str) -> None:
     scores = {"ours": Score(), "kreuzberg": Score()}
     for number in range(COUNT):
         gold = generate(random.Random(number), suffix)  # noqa: S311 - repeatable, not secret
@@ -117,7 +117,7 @@ def _real_files(datasets: Path, suffix: str) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("suffix", sorted(WRITERS))
-def test_real_documents_of_each_format_are_read_by_both_programs(datasets: Path, suffix: str) -> None:
+def test_both_programs_are_compared_on_real_documents_of_each_format(datasets: Path, suffix: str) -> None:
     """Print which share of the words that either reader found each reader found, and the seconds."""
     from kreuzberg import KreuzbergError
 

@@ -230,7 +230,7 @@ def test_the_frequency_of_a_stem_is_the_number_of_chunks_that_contain_the_stem(i
     assert index.has_keywords
 
 
-def test_the_first_chunks_with_all_stems_are_returned_by_id(index: Searchable) -> None:
+def test_the_first_chunks_that_contain_all_stems_are_returned_in_the_order_of_their_ids(index: Searchable) -> None:
     chunks = stems_of(index)
     having = [node_id for node_id, own in chunks.items() if {"entri", "quay"} <= set(own)]
     assert len(having) > 3
@@ -241,7 +241,7 @@ def test_the_first_chunks_with_all_stems_are_returned_by_id(index: Searchable) -
     assert index.having(["entri"], 500, allowed) == sorted(ids)
 
 
-def test_the_stems_that_start_with_a_text_are_returned_in_order(index: Searchable) -> None:
+def test_the_stems_with_a_given_prefix_are_returned_in_order(index: Searchable) -> None:
     stems = {stem for own in stems_of(index).values() for stem in own}
     for prefix in ("q", "est", "estuari", "zz", ""):
         assert list(index.stems_beginning(prefix)) == sorted(stem for stem in stems if stem.startswith(prefix))

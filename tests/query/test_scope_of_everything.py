@@ -39,7 +39,7 @@ def test_a_question_about_rules_is_not_recognised_as_concerning_enterprise_model
     ("question", "named"),
     [("What does demo_model state?", True), ("What is in the demo model?", True), ("Who remodels the stand?", False)],
 )
-def test_a_question_concerns_enterprise_models_if_it_contains_the_name_of_one_as_whole_words(
+def test_a_question_concerns_enterprise_models_if_it_names_a_model_collection_as_a_whole_word(
     question: str, named: bool
 ) -> None:
     assert concerns_models(question, ["demo_model", "mod"]) == named

@@ -76,7 +76,7 @@ def test_local_model_paths_are_replaced_by_paths_inside_the_bundle(tmp_path: Pat
     assert needed_extras(loaded.settings) == {"llama-cpp"}
 
 
-def test_a_model_that_is_missing_here_is_named_with_the_command_that_pulls_it(tmp_path: Path) -> None:
+def test_the_error_for_a_missing_model_names_the_model_and_the_command_that_pulls_it(tmp_path: Path) -> None:
     loaded = loaded_with(tmp_path, "query:\n  reranker_strategy: cross-encoder\n  reranker_model: ranker\n")
     with pytest.raises(ModelError, match="'ranker' is not on this machine") as raised:
         models_of(loaded)

@@ -16,7 +16,7 @@ CLAUSES = [
 
 
 @pytest.mark.parametrize(("title", "text"), CLAUSES)
-def test_an_interpretation_clause_is_not_a_definition(title: str, text: str) -> None:
+def test_an_interpretation_clause_is_not_read_as_a_definition(title: str, text: str) -> None:
     assert terms_in(f"# 2 Interpretation\n\n## {title}\n\n{text}\n\n# 3 Work\n\nWe work.\n") == []
     assert terms_in(f"# 2 Interpretation\n\n{title}\n{text}\n\n# 3 Work\n\nWe work.\n") == []
 

@@ -29,7 +29,7 @@ def test_different_words_are_different_terms(one: str, other: str) -> None:
     assert gold_term_key(one) != gold_term_key(other)
 
 
-def test_a_term_that_is_only_an_article_is_a_term() -> None:
+def test_an_article_is_kept_in_a_term_that_consists_only_of_the_article() -> None:
     assert gold_term_key("The") == ("the",)
 
 

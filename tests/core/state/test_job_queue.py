@@ -84,7 +84,7 @@ def test_a_job_that_repeatedly_kills_its_process_fails(queue: JobQueue) -> None:
     assert "It died." in ended.error
 
 
-def test_a_cancelled_job_stays_cancelled_when_its_worker_ends_it(queue: JobQueue) -> None:
+def test_a_cancelled_job_stays_cancelled_when_its_worker_reports_another_end(queue: JobQueue) -> None:
     job = queue.submit("ingest", {}, "local")
     queue.begin(job.id, 1)
     queue.cancel(job.id)

@@ -172,7 +172,7 @@ def test_a_worker_process_that_is_killed_while_it_starts_is_replaced(pool: Parse
     assert len(killed) == 2
 
 
-def test_workers_that_never_start_are_an_error_that_names_the_cure(pool: ParsePool, write: Write) -> None:
+def test_an_error_with_a_hint_is_raised_if_workers_never_start(pool: ParsePool, write: Write) -> None:
     with killing_starts(pool, 100) as killed, pytest.raises(IngestError, match="does not start") as refused:
         pool.read(ParseRequest(write("a.txt", b"word")))
     assert not isinstance(refused.value, UnreadableDocument)

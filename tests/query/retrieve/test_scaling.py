@@ -99,7 +99,7 @@ def test_scaling_keeps_the_ratios_of_keyword_scores_and_makes_the_greatest_score
         assert divide_by_maximum(part) == pytest.approx(divide_by_maximum(given_scores))
 
 
-def test_a_word_that_a_collection_lacks_lowers_the_score_of_its_best_chunk(
+def test_a_question_word_that_a_collection_lacks_lowers_the_score_of_the_collections_best_chunk(
     make_generation: MakeGeneration, embedding: FakeEmbedding, executor: Executor
 ) -> None:
     knows_all = make_generation({"a": "yellow card", "b": "quay", "c": "mast"}, "all")
