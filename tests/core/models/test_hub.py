@@ -43,7 +43,7 @@ except ModelError as error:
 
 
 def known(**sha256: str) -> KnownModel:
-    """A known model whose checksums are given by the stem of the file."""
+    """A listed model; checksums are passed by file name without suffix, and all other files have no checksum."""
     checksums = {file: sha256[Path(file).stem] for file in FILES if Path(file).stem in sha256}
     return KnownModel(
         name="tiny",

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def shared(postgres: "PostgresServer", tmp_path: Path) -> Workspace:
-    """An empty workspace with a database of its own."""
+    """An empty workspace with a separate database."""
     return postgres.workspace(tmp_path / "shared")
 
 

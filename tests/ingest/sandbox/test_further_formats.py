@@ -211,7 +211,7 @@ def test_an_email_with_more_than_10000_attachments_is_read_up_to_the_limit(docs:
 
 @contextmanager
 def _without_kreuzberg() -> Iterator[None]:
-    """Make Python find no module kreuzberg, as without the extra."""
+    """Hide the module kreuzberg from Python, as if the extra were not installed."""
     imported = sys.modules.get("kreuzberg")
     sys.modules["kreuzberg"] = cast("ModuleType", None)
     try:

@@ -8,7 +8,7 @@ from elt_llm_query.evaluate.datasets import GoldPlace, LabelledQuestion
 
 
 def asked(identity: str, *pages: int, kind: str = "answerable") -> LabelledQuestion:
-    """A question whose words are half in its gold sentence."""
+    """A question of two words, of which only `mast` is in its gold sentence."""
     gold = tuple(GoldPlace("ship.pdf", page, "The mast is twelve metres tall.") for page in pages)
     return LabelledQuestion(identity, f"mast {identity}", kind, gold)
 

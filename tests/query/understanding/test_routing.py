@@ -116,7 +116,7 @@ def test_an_empty_collection_is_left_out_but_a_collection_without_a_keyword_inde
 
 
 def test_a_word_has_the_same_weight_in_every_collection(make_generation: MakeGeneration) -> None:
-    """With the weights of its own index, a collection with a word in every chunk would have the lowest score."""
+    """With weights from its own index, a collection that has the word in every chunk would get the lowest score."""
     crowded = make_generation({f"c{number}": f"The canal has part {number}." for number in range(4)}, "crowded")
     found = search([*library(make_generation), crowded], "canal", route_to=1)
     details = route_of(found).details["collections"]  # type: ignore[union-attr]

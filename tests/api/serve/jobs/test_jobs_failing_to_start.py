@@ -1,4 +1,4 @@
-"""A job whose process cannot start fails with a reason, and is not retried without end."""
+"""A job whose process cannot start fails with a reason, and is not retried forever."""
 
 from contextlib import closing
 from dataclasses import replace

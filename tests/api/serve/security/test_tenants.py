@@ -66,7 +66,7 @@ WHERES: tuple[list[str], ...] = (
     ["organisations=zbetacorp"],
 )
 # Routes that read no document: static files, the login form, and descriptions of the program. The routes of page events
-# and of MCP have tests of their own below.
+# and of MCP have separate tests below.
 WITHOUT_DOCUMENTS = {
     *("/assets/", "/static/", "/docs", "/docs/{name}", "/favicon.ico", "/page.js", "/theme.css", "/openapi.json"),
     *("/login", "/logout", "/v1/models/{model:path}", "/gradio_api/app_id"),
