@@ -89,7 +89,7 @@ class KnowledgeBase:
     backend: PromptedBackend
 
     def ask(self, key: str, route: str, *replies: str, **body: Any) -> dict[str, Any]:
-        """Return a response, after checking that no other tenant is named in the response or in a prompt of the model."""
+        """Return a response, after checking that no other tenant is named in it or in a prompt of the model."""
         self.backend.say(*replies)
         before = len(self.model.requests)
         answer = self.clients[key].post(f"/v1/{route}", json={"question": QUESTION, **body})
