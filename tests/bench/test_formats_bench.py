@@ -62,7 +62,7 @@ def read_ours(path: Path) -> ParsedDocument:
 
 
 def read_kreuzberg(path: Path) -> ParsedDocument:
-    """Read with kreuzberg's Markdown, which the Markdown reader of the project gives its structure."""
+    """Read with kreuzberg, and parse the Markdown that it returns with the project's Markdown reader."""
     from kreuzberg import ExtractionConfig, extract_bytes_sync
 
     config = ExtractionConfig(output_format="markdown", use_cache=False)
@@ -84,7 +84,7 @@ def add_scores(score: Score, gold: GoldDocument, read: ParsedDocument) -> None:
 
 
 def _right_cells(gold: GoldDocument, read: ParsedDocument, positions: dict[str, int]) -> int:
-    """Count the cells that are in one block with exactly the cells of their row, at the place of their column."""
+    """Count the cells whose block has exactly the cells of their row, each at the position of its column."""
     right = 0
     for block in read.blocks:
         text = read.text[block.start : block.end]
@@ -96,7 +96,7 @@ def _right_cells(gold: GoldDocument, read: ParsedDocument, positions: dict[str, 
 
 
 @pytest.mark.parametrize("suffix", sorted(WRITERS))
-def test_sixty_generated_documents_of_each_format_are_read_by_both_programs(tmp_path: Path, suffix: str) -> None:
+def test_both_programs_are_compared_on_sixty_generated_documents_of_each_format(tmp_path: Path, suffix: str) -> None:
     scores = {"ours": Score(), "kreuzberg": Score()}
     for number in range(COUNT):
         gold = generate(random.Random(number), suffix)  # noqa: S311 - repeatable, not secret
@@ -117,8 +117,8 @@ def _real_files(datasets: Path, suffix: str) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("suffix", sorted(WRITERS))
-def test_real_documents_of_each_format_are_read_by_both_programs(datasets: Path, suffix: str) -> None:
-    """Print what share of the words that either reader found is in the text of each reader, and the seconds."""
+def test_both_programs_are_compared_on_real_documents_of_each_format(datasets: Path, suffix: str) -> None:
+    """Print which share of the words that either reader found each reader found, and the seconds."""
     from kreuzberg import KreuzbergError
 
     kept, seconds, refused, count = [0.0, 0.0], [0.0, 0.0], [0, 0], 0

@@ -68,7 +68,7 @@ def test_a_million_chunks_are_searched_with_little_memory(datasets: Path, tmp_pa
 
 
 def _ask_in_a_process(data_dir: Path, questions: Sequence[str], folder: Path) -> float:
-    """Ask in a process of its own, print its timings, and return its anonymous memory in megabytes."""
+    """Ask in a separate process, print its timings, and return its anonymous memory in megabytes."""
     asked = folder / "questions.txt"
     asked.write_text("\n".join(" ".join(question.split()) for question in questions), encoding="utf-8")
     command = [sys.executable, str(PROCESS), "ours", str(data_dir), NAME, "embedded", str(asked)]
@@ -106,7 +106,7 @@ def _recall(data_dir: Path, questions: Sequence[str], model: EmbeddingModel) -> 
 
 
 def _assert_filtered_searches_are_exact(data_dir: Path, questions: Sequence[str], model: EmbeddingModel) -> None:
-    """Compare the nearest chunks of each filter with the cosines of all chunks whose file fulfils it by its number."""
+    """Compare the nearest chunks of each filter with the cosines of all chunks whose file number fulfils the filter."""
     fulfils: dict[str, tuple[str, Callable[[int], bool], Callable[[int], bool]]] = {
         "0.1 %": ("shelf", lambda value: value == 7, lambda file: file % SHELVES == 7),
         "2 %": ("year", lambda value: value == 2007, lambda file: YEARS[file % len(YEARS)] == 2007),

@@ -1,4 +1,4 @@
-"""Vectors in PostgreSQL: recall, CPU time of the server for a question, and vectors that COPY loads in a CPU second."""
+"""Vectors in PostgreSQL: recall, CPU time of the server for a question, and vectors that COPY loads per CPU second."""
 
 import os
 import time
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 SIZE = int(os.environ.get("BENCH_CHUNKS", "20000"))
 DEPTH, QUESTIONS, CHANGED = 50, 200, SIZE // 100
 VIEW = PointsView("cd" * 16, 1)
-SHARES = {1: 50, 2: 2}  # code -> every how manieth point has it
+SHARES = {1: 50, 2: 2}  # code -> n: every n-th point has the code
 
 
 class Measured:
-    """Vectors in a table of points, and the CPU time of the session that has written them."""
+    """Vectors in a table of points, and the CPU time of the session that works with them."""
 
     def __init__(self, database: PostgresDatabase, fingerprint: EmbeddingFingerprint) -> None:
         self.database, self.fingerprint = database, fingerprint
         [(self._pid,)] = database.rows("SELECT pg_backend_pid()")
 
     def points(self, indexed_from: int) -> PgvectorPoints:
-        """The points, with a graph from a number of them."""
+        """The points, which get a graph if there are at least `indexed_from` of them."""
         return PgvectorPoints(self.database, self.fingerprint, ChromaSettings(), indexed_from)
 
     def seconds(self, work: Callable[[], object]) -> tuple[float, float]:

@@ -28,7 +28,7 @@ TENANTS = {1: 4, 2: 80, 3: 2000}  # code of a tenant -> its nodes, of 4,000: .1 
 
 
 class Shard:
-    """4,000 points with payloads as ours in an engine with a graph, and the same as arrays."""
+    """4,000 points with our payloads in an engine with a graph, and the same vectors as arrays."""
 
     def __init__(self, folder: Path) -> None:
         chance = np.random.default_rng(11)
@@ -80,7 +80,7 @@ class Shard:
         return [int((hit.payload or {})["node"]) for hit in self.engine.query(request)]
 
     def best(self, view: int, vector: np.ndarray, count: int, filters: list[PointsFilter]) -> list[int]:
-        """Answer the same from the arrays."""
+        """Return the expected result, computed from the arrays."""
         mask = (self.born <= view) & (self.died > view)
         for it in filters:
             mask &= np.isin(self.codes, it.codes).any(axis=1) != it.denies
@@ -134,7 +134,9 @@ def server() -> IndexSettings:
 
 @pytest.mark.qdrant_server
 @pytest.mark.network
-def test_a_server_has_generations_filters_and_no_points_after_a_drop(tmp_path: Path, server: IndexSettings) -> None:
+def test_a_qdrant_server_supports_generations_and_filters_and_keeps_no_points_of_a_dropped_collection(
+    tmp_path: Path, server: IndexSettings
+) -> None:
     model = FakeEmbedding(32)
     vector = model.embed_question("vessel")
     with writing(tmp_path) as store:

@@ -1,4 +1,4 @@
-"""The contract of every index that a search can ask, compared with plain Python over all chunks."""
+"""The contract of every index that searches can use, compared with plain Python over all chunks."""
 
 import math
 from collections import Counter
@@ -119,7 +119,7 @@ def test_every_id_is_yielded_once_in_ascending_order(index: Searchable) -> None:
     assert [node.node_id for node in index.nodes(ids[::-1])] == ids[::-1]
 
 
-def test_the_vectors_of_chunks_are_those_of_their_texts_in_the_given_order(index: Searchable) -> None:
+def test_chunk_vectors_equal_the_embeddings_of_the_chunk_texts_in_the_requested_order(index: Searchable) -> None:
     ids = every_id(index)[::-3]
     texts = [node.text for node in index.nodes(ids)]
     assert index.vectors(ids) == pytest.approx(MODEL.embed_texts(texts), abs=1e-6)
@@ -148,7 +148,7 @@ def test_the_factor_of_a_stem_multiplies_its_scores(index: Searchable) -> None:
     assert index.completed(ids, None, query).keyword == pytest.approx(list(scores.values()), abs=1e-5)
 
 
-def test_another_name_counts_in_chunks_with_all_its_words_if_it_scores_more_than_the_name(index: Searchable) -> None:
+def test_in_chunks_with_every_word_of_an_alias_the_higher_score_of_name_and_alias_counts(index: Searchable) -> None:
     other = OtherName((("moor",), ("jetti",)), 0.8)
     query = KeywordQuery(("pier",), names=(NamedInQuery(("pier",), (other,)),))
     name, one, two = (bm25_of(index, [stem]) for stem in ("pier", "moor", "jetti"))
@@ -163,7 +163,7 @@ def test_another_name_counts_in_chunks_with_all_its_words_if_it_scores_more_than
     assert_best(index.matching(query, 500), {node_id: score for node_id, score in expected.items() if score}, 500)
 
 
-def test_completed_scores_are_those_of_the_rankings_in_the_given_order(index: Searchable) -> None:
+def test_completed_scores_equal_those_of_full_rankings_and_keep_the_requested_order(index: Searchable) -> None:
     query, vector = KeywordQuery(tuple(index.tokeniser.stems(QUESTION))), MODEL.embed_question(QUESTION)
     ids = every_id(index)[::-2]
     found = index.completed(ids, vector, query)
@@ -174,7 +174,7 @@ def test_completed_scores_are_those_of_the_rankings_in_the_given_order(index: Se
     assert index.completed(ids, vector, None).keyword is None
 
 
-def test_only_allowed_chunks_are_returned_and_none_of_them_is_lost(index: Searchable) -> None:
+def test_a_search_returns_the_best_allowed_chunks_and_no_others(index: Searchable) -> None:
     allowed, ids = allowed_files(index, "page-003.md", "page-007.md", "same-1.md")
     assert allowed.count == len(ids) == 9
     assert index.allowed_among(every_id(index), allowed) == ids
@@ -186,7 +186,7 @@ def test_only_allowed_chunks_are_returned_and_none_of_them_is_lost(index: Search
         assert_best(index.matching(KeywordQuery(stems), top_k, allowed), scores, top_k)
 
 
-def test_a_filter_admits_the_chunks_with_one_of_its_codes_or_denies_them(index: Searchable) -> None:
+def test_a_filter_either_admits_or_excludes_the_chunks_with_one_of_its_codes(index: Searchable) -> None:
     for name in index.field_names:
         field = index.field(name)
         assert field is not None
@@ -204,7 +204,9 @@ def test_a_filter_admits_the_chunks_with_one_of_its_codes_or_denies_them(index: 
     assert few.count == 2 * index.allow(both).count
 
 
-def test_a_filter_without_codes_admits_no_chunk_and_denies_none(index: Searchable) -> None:
+def test_an_admitting_filter_without_codes_admits_nothing_and_an_excluding_one_excludes_nothing(
+    index: Searchable,
+) -> None:
     assert index.allow([ValueFilter(())]).count == 0
     assert index.allow([ValueFilter((), denies=True)]).count == index.allow([]).count == index.size
     assert index.nearest(MODEL.embed_question(QUESTION), 5, index.allow([ValueFilter(())])) == []
@@ -217,7 +219,7 @@ def test_the_values_of_two_fields_never_have_the_same_code(index: Searchable) ->
     assert index.field("no such field") is None
 
 
-def test_frequencies_are_the_numbers_of_chunks_that_contain_each_stem(index: Searchable) -> None:
+def test_the_frequency_of_a_stem_is_the_number_of_chunks_that_contain_the_stem(index: Searchable) -> None:
     chunks = stems_of(index)
     stems = ["quay", "tide", "no such stem"]
     expected = {stem: sum(stem in own for own in chunks.values()) for stem in stems}
@@ -228,7 +230,7 @@ def test_frequencies_are_the_numbers_of_chunks_that_contain_each_stem(index: Sea
     assert index.has_keywords
 
 
-def test_the_first_chunks_with_all_stems_are_returned_by_id(index: Searchable) -> None:
+def test_the_first_chunks_that_contain_all_stems_are_returned_in_the_order_of_their_ids(index: Searchable) -> None:
     chunks = stems_of(index)
     having = [node_id for node_id, own in chunks.items() if {"entri", "quay"} <= set(own)]
     assert len(having) > 3
@@ -239,13 +241,13 @@ def test_the_first_chunks_with_all_stems_are_returned_by_id(index: Searchable) -
     assert index.having(["entri"], 500, allowed) == sorted(ids)
 
 
-def test_the_stems_that_start_with_a_text_are_returned_in_order(index: Searchable) -> None:
+def test_the_stems_with_a_given_prefix_are_returned_in_order(index: Searchable) -> None:
     stems = {stem for own in stems_of(index).values() for stem in own}
     for prefix in ("q", "est", "estuari", "zz", ""):
         assert list(index.stems_beginning(prefix)) == sorted(stem for stem in stems if stem.startswith(prefix))
 
 
-def test_unknown_ids_are_refused_or_have_no_stems(index: Searchable) -> None:
+def test_unknown_ids_are_refused_or_give_empty_results(index: Searchable) -> None:
     with pytest.raises(CorruptIndex):
         index.vectors(["no such node"])
     with pytest.raises(CorruptIndex):
@@ -256,7 +258,7 @@ def test_unknown_ids_are_refused_or_have_no_stems(index: Searchable) -> None:
     assert (index.texts(["no such document"]), index.outlines(["no such document"])) == ({}, {})
 
 
-def test_an_index_without_chunks_answers_every_question(tmp_path: Path) -> None:
+def test_every_search_method_works_on_an_index_without_chunks(tmp_path: Path) -> None:
     with published(tmp_path, {"empty.md": []}, "chroma") as empty:
         assert (empty.size, every_id(empty), empty.has_keywords) == (0, [], False)
         assert empty.nearest(MODEL.embed_question(QUESTION), 5) == []
@@ -268,7 +270,7 @@ def test_an_index_without_chunks_answers_every_question(tmp_path: Path) -> None:
         assert [document.source for document in empty.documents()] == ["empty.md"]
 
 
-def test_many_threads_get_the_answers_of_one(index: Searchable) -> None:
+def test_many_threads_get_the_same_results_as_a_single_thread(index: Searchable) -> None:
     questions = [" ".join(texts).split(": ")[1] for texts in DOCUMENTS.values() if len(texts) > 1]
 
     def ask(question: str) -> tuple[Ranking, Ranking]:
@@ -285,7 +287,7 @@ def test_allowed_chunks_of_another_index_are_refused(index: Searchable, tmp_path
         index.nearest(MODEL.embed_question(QUESTION), 5, other.allow([]))
 
 
-def test_the_values_of_a_field_among_allowed_chunks_are_those_that_these_chunks_have(index: Searchable) -> None:
+def test_the_values_of_a_field_can_be_limited_to_those_of_allowed_chunks(index: Searchable) -> None:
     allowed, ids = allowed_files(index, "same-1.md")
     for name in index.field_names:
         every, own = index.field(name), index.field(name, allowed)

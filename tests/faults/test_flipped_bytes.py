@@ -118,7 +118,7 @@ def heal(data_dir: Path) -> None:
 
 
 @pytest.mark.sampled(4)
-def test_changed_bytes_in_any_file_change_no_answer_silently_and_can_be_healed_or_recovered(
+def test_changed_bytes_in_any_file_never_change_an_answer_silently_and_can_be_repaired(
     library: UndamagedLibrary, tmp_path: Path, flip: int
 ) -> None:
     data_dir = tmp_path / "data"

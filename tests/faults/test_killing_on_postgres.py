@@ -1,4 +1,4 @@
-"""An ingest into PostgreSQL is killed, its server loses power, or its connection is cut: nothing is lost or half there.
+"""Nothing is lost or half written if an ingest into PostgreSQL is killed, or its server or connection fails.
 
 Vectors are searched in files or in the database. FULL=1 runs 100 kills of the client and 30 of the server for each.
 """
@@ -31,7 +31,7 @@ KILLS, STOPS, CUTS = (100, 30, 20) if FULL else (2, 1, 1)
 
 @pytest.fixture(scope="module")
 def hashes(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """The hashes of the collection before and after the ingest that is killed, as SQLite has them."""
+    """The hashes of the collection before and after the ingest that will be killed, computed with SQLite."""
     place = tmp_path_factory.mktemp("expected")
     found = []
     for count in (12, 24):
@@ -100,7 +100,7 @@ def _check_the_points(store: Store, *, is_chosen: bool) -> None:
         assert last <= max(number for number, _ in kept)
 
 
-def test_a_killed_ingest_leaves_the_old_or_the_new_collection(
+def test_a_killed_ingest_leaves_either_the_old_or_the_new_collection(
     postgres: "PostgresServer", tmp_path: Path, hashes: tuple[str, str], index: IndexSettings
 ) -> None:
     seconds = seconds_of(_prepared(postgres, tmp_path / "timed", index))
@@ -113,7 +113,7 @@ def test_a_killed_ingest_leaves_the_old_or_the_new_collection(
         _check_the_repetition(work, hashes)
 
 
-def test_a_power_cut_of_the_server_leaves_the_old_or_the_new_collection(
+def test_a_power_cut_of_the_server_leaves_either_the_old_or_the_new_collection(
     own_server: "PostgresServer", tmp_path: Path, hashes: tuple[str, str], index: IndexSettings
 ) -> None:
     seconds = seconds_of(_prepared(own_server, tmp_path / "timed", index))
@@ -146,7 +146,7 @@ def test_a_writer_whose_connection_is_cut_never_publishes(
         _check_the_repetition(work, hashes)
 
 
-# The server ends the session that publishes, when vectors of new documents are stored already.
+# The server ends the session that publishes, after the vectors of new documents were stored.
 _CUT_AT_PUBLISHING = """
     CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS
         'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END';

@@ -74,7 +74,7 @@ def durations(scenes: tuple[Scene, Scene, Scene], tmp_path_factory: pytest.TempP
 
 
 def _prepared(scenes: tuple[Scene, Scene, Scene], action: Action, place: Path) -> Work:
-    """Prepare a command in a copy of the data directory, whose published generation is damaged for a repair."""
+    """Prepare a command in a copy of the data directory; for a repair, damage its published generation."""
     before = scenes[1].before
     assert before is not None
     shutil.copytree(before, place / "data")

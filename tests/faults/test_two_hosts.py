@@ -34,7 +34,7 @@ LONGEST = 300.0  # seconds until a host takes over
 
 
 class Place:
-    """A database, two hosts that have a project for it each, and this machine, which reads and writes it as well."""
+    """A database, two hosts with a project each, and this machine, which also reads and writes the database."""
 
     def __init__(self, server: "PostgresServer", hosts: tuple[Host, Host], folder: Path, opened: ExitStack) -> None:
         self.hosts, self.docs, self._opened = hosts, write_files(folder / "docs", generated_files(6)), opened
@@ -55,7 +55,7 @@ class Place:
     def start(self, number: int, work: str, **environment: str) -> "Popen[str]":
         """Start work on one of the hosts."""
         process = self.hosts[number].start(work, self.projects[number], **environment)
-        self._opened.enter_context(process)  # closes its pipes, when it has been killed
+        self._opened.enter_context(process)  # closes its pipes, after the kill below
         self._opened.callback(process.kill)
         return process
 
@@ -83,7 +83,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         yield made
 
 
-def test_every_second_writer_is_refused_on_the_other_host_and_told_where_the_first_one_is(place: Place) -> None:
+def test_a_second_writer_on_the_other_host_is_always_refused_and_the_error_names_the_first_host(place: Place) -> None:
     holding = place.start(0, "hold")
     assert _line(holding) == "held"
     refused = _line(place.start(1, "try"))
@@ -92,7 +92,7 @@ def test_every_second_writer_is_refused_on_the_other_host_and_told_where_the_fir
     holding.kill()
 
 
-def test_a_publish_is_asked_by_the_other_host(place: Place) -> None:
+def test_a_generation_published_on_one_host_is_soon_searched_on_the_other_host(place: Place) -> None:
     answering = place.start(1, "answer")
     assert _line(answering)[1] == 1
     write_files(place.docs, {"new.md": "# New\n\nA reef that nobody has seen.\n"})
@@ -103,7 +103,7 @@ def test_a_publish_is_asked_by_the_other_host(place: Place) -> None:
     assert number == 2
 
 
-def test_the_job_of_a_host_that_has_died_is_taken_over(place: Place) -> None:
+def test_a_job_of_a_host_that_has_died_is_taken_over_by_another_host(place: Place) -> None:
     with closing(open_state(place.here.workspace)) as state:
         queue = JobQueue(state)
         actions = JobActions(cast(Services, SimpleNamespace(queue=queue, loaded=place.here)))

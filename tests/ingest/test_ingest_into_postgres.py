@@ -31,13 +31,15 @@ def _ingested(place: Path | Workspace, folder: Path) -> tuple[str, list[str]]:
         return digest, [chunk.text for chunk in found.chunks]
 
 
-def test_an_ingest_and_its_answers_are_equal_on_both_databases(postgres: PostgresServer, tmp_path: Path) -> None:
+def test_an_ingest_gives_the_same_collection_and_answers_with_postgresql_as_with_sqlite(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
     folder = write_files(tmp_path / "docs", generated_files(10))
     assert _ingested(postgres.workspace(tmp_path / "shared"), folder) == _ingested(tmp_path / "local", folder)
 
 
 @pytest.mark.long
-def test_all_documents_of_the_datasets_give_equal_hashes(
+def test_all_documents_of_the_datasets_give_the_same_hash_with_postgresql_as_with_sqlite(
     postgres: PostgresServer, tmp_path: Path, datasets: Path
 ) -> None:
     folder = datasets / "docs"

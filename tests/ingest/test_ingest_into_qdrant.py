@@ -1,4 +1,4 @@
-"""An ingest into a Qdrant that cannot take its points is refused with the mend, before anything is changed."""
+"""An ingest is refused with a hint, before anything is changed, if Qdrant cannot store its points."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ def run(place: Path, docs: Path, index: IndexSettings) -> None:
 
 @dataclass(frozen=True)
 class Refusal:
-    """How a server refuses to write to a caller with a key, and the error that names it."""
+    """Why a server refuses a write request with this key, and the expected message and hint."""
 
     fault: tuple[int, str] | None
     key: str
@@ -78,7 +78,7 @@ def contents(place: Path, server: QdrantServer) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("published", [False, True])
 @pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
-def test_a_server_that_refuses_to_write_is_named_with_the_mend_before_anything_is_changed(
+def test_a_server_that_refuses_writes_is_reported_with_a_hint_before_anything_is_changed(
     server: QdrantServer,
     docs: Path,
     tmp_path: Path,
@@ -119,7 +119,9 @@ def test_a_collection_of_another_dimension_or_distance_is_refused_before_anythin
     assert contents(place, server) == before
 
 
-def test_a_server_that_is_gone_leaves_keywords_with_a_note_and_stops_an_ingest(docs: Path, tmp_path: Path) -> None:
+def test_without_its_server_a_collection_is_searched_by_keywords_with_a_note_and_an_ingest_fails(
+    docs: Path, tmp_path: Path
+) -> None:
     place, settings = tmp_path / "data", Settings(embedding=EmbeddingSettings(provider="fake"))
     with running_qdrant() as server:
         run(place, docs, server.settings)

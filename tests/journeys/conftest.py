@@ -1,4 +1,4 @@
-"""Fixtures that are built once for all workers: the demo in processes of its own, and the results of other commands."""
+"""Fixtures that are built once for all workers: the demo in separate processes, and the results of other commands."""
 
 import fcntl
 import json
@@ -72,7 +72,7 @@ def demo(shared_folder: Path) -> Demo:
 
 @pytest.fixture(scope="session")
 def answers(demo: Demo) -> dict[str, Any]:
-    """The report of all sample questions, asked of the demo's collection."""
+    """The evaluation report of all sample questions on the demo's collection."""
 
     def make() -> Any:
         ended = run_process("eval", "--answers", QUESTIONS, "-c", "demo", "--json", folder=demo.folder)

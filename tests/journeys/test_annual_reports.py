@@ -30,7 +30,7 @@ def _is_right(asker: Asker, asked: FigureQuestion) -> bool:
     return asked.figure in answer["answer"] and [one["page"] for one in answer["citations"][:1]] == [asked.page]
 
 
-def test_a_question_for_a_figure_of_a_financial_statement_is_answered_with_its_page(reports: Asker) -> None:
+def test_most_questions_for_a_figure_of_a_financial_statement_are_answered_with_the_right_page(reports: Asker) -> None:
     wrong = [asked for asked in QUESTIONS if not _is_right(reports, asked)]
     assert len(QUESTIONS) - len(wrong) >= _FEWEST_RIGHT, wrong
 

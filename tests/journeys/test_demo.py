@@ -1,4 +1,4 @@
-"""The demo with the real embedding model, in processes of its own."""
+"""The demo with the real embedding model, in separate processes."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The quality of jobs on held-out documents, slightly below that on the samples."""
+"""The quality of jobs on held-out documents, which may be slightly lower than on the samples."""
 
 import shutil
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_the_fields_of_held_out_entities_agree_with_the_gold_file(
         shutil.copy(GOLD / name, tmp_path)
     shutil.copy(HELD_OUT / "fields.jsonl", tmp_path)
     folder = sample_jobs[0]
-    # The job has a name of its own, because another worker may run the sample job.
+    # The job has a different name, because another worker may be running the sample job.
     shutil.copy(folder / "config" / "consumer" / "catalog.yaml", folder / "config" / "consumer" / "held_out.yaml")
     ended = run_here("catalog", "--job", "held_out", "--gold", tmp_path, "--json", folder=folder)
     assert ended.code == 0, ended

@@ -133,7 +133,7 @@ def test_a_closed_pipe_ends_the_command_quietly(tmp_path: Path, elt_llm: Command
     shell = subprocess.run(
         ["bash", "-c", '"$@" | head -1; exit ${PIPESTATUS[0]}', "bash", *command("show", "long.md", "-c", "all")],
         cwd=tmp_path,
-        env={**os.environ, **FAKE, "PYTHONUNBUFFERED": ""},  # unbuffered, Python itself hides a half written text
+        env={**os.environ, **FAKE, "PYTHONUNBUFFERED": ""},  # unbuffered Python itself ignores a partial write
         capture_output=True,
         text=True,
         check=False,

@@ -1,6 +1,6 @@
 """One collection of three tenants, with vectors in Qdrant's local mode, asked with every strategy.
 
-Every chunk has the name of its tenant, so a foreign chunk is found in any response and in any prompt of the model.
+Every chunk contains the name of its tenant, so a foreign chunk is noticed in any response and any model prompt.
 """
 
 import json
@@ -73,7 +73,7 @@ def files_of(name: str) -> dict[str, str]:
 
 
 def writing(name: str, strategy: str) -> list[str]:
-    """Return the replies of the model with an answer strategy."""
+    """Return the model's replies for an answer strategy."""
     true = f"{name} repays up to {TENANTS[name][0]} euros a day for meals on a journey [1]."
     steps = f"1. The question is about meals.\n2. A source tells the amount.\nAnswer: {true}"
     replies = {"simple": [true], "cot": [steps], "tot": [steps, steps, steps, "1: 9\n2: 5\n3: 2"]}
@@ -89,7 +89,7 @@ class KnowledgeBase:
     backend: PromptedBackend
 
     def ask(self, key: str, route: str, *replies: str, **body: Any) -> dict[str, Any]:
-        """Return a response, and check that neither it nor a prompt of the model has a name of another tenant."""
+        """Return a response, after checking that no other tenant is named in it or in a prompt of the model."""
         self.backend.say(*replies)
         before = len(self.model.requests)
         answer = self.clients[key].post(f"/v1/{route}", json={"question": QUESTION, **body})
@@ -145,7 +145,7 @@ def chunks_of(found: Mapping[str, Any]) -> list[tuple[str, float, int | None, in
 
 
 @pytest.mark.parametrize("strategy", RETRIEVING)
-def test_each_retrieval_strategy_finds_only_own_chunks_and_those_of_the_local_index(
+def test_each_retrieval_strategy_finds_only_chunks_of_the_tenant_and_the_same_as_the_local_index(
     strategy: str, in_qdrant: KnowledgeBase, local: KnowledgeBase
 ) -> None:
     for name in TENANTS:
@@ -158,7 +158,7 @@ def test_each_retrieval_strategy_finds_only_own_chunks_and_those_of_the_local_in
 
 
 @pytest.mark.parametrize("strategy", RETRIEVING)
-def test_a_knowledge_base_and_a_type_of_document_narrow_every_retrieval_strategy(
+def test_every_retrieval_strategy_can_be_limited_to_a_knowledge_base_and_a_document_type(
     strategy: str, in_qdrant: KnowledgeBase, local: KnowledgeBase
 ) -> None:
     body = {"strategy": strategy, "where": ["doc_type=guide"]}
@@ -173,7 +173,7 @@ def test_a_knowledge_base_and_a_type_of_document_narrow_every_retrieval_strategy
     ("strategy", "name"),
     [("simple", name) for name in TENANTS] + [("cot", "Acme"), ("tot", "Globex"), ("reflect", "Initech")],
 )
-def test_each_answer_strategy_answers_and_cites_as_with_the_local_index(
+def test_each_answer_strategy_gives_the_same_answers_and_citations_as_with_the_local_index(
     strategy: str, name: str, in_qdrant: KnowledgeBase, local: KnowledgeBase
 ) -> None:
     profile, replies = "default" if strategy == "simple" else strategy, writing(name, strategy)

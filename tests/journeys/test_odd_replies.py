@@ -74,7 +74,7 @@ def test_a_strict_answer_without_supported_sentences_is_a_refusal(abstain: str, 
         "Books may be borrowed for four weeks【1】.",
     ],
 )
-def test_a_true_sentence_is_supported_in_whatever_form_it_cites_its_source(reply: str, library: Library) -> None:
+def test_a_true_sentence_is_supported_whatever_the_form_of_its_citation(reply: str, library: Library) -> None:
     ended = replied(library, reply, ANSWER__STRICT="true")
     assert [one["verdict"] for one in ended.json["checked"]] == ["supported"]
     assert ended.json["answer"].endswith("four weeks. [1]")

@@ -27,7 +27,7 @@ from elt_llm_core.store.store import open_store
 from elt_llm_query.engine import Engine, open_engine
 from stored.folders import run_ingest, write_files
 
-# What was asked before is looked for again, or these tests would look at the cache.
+# Without a cache a repeated question is searched again, so that the tests do not merely test the cache.
 FAKE = Settings(embedding=EmbeddingSettings(provider="fake"), query=QuerySettings(cache_size=0))
 SHIP = {"mast.md": "# Mast\n\nThe mast is twelve metres tall.\n", "keel.md": "# Keel\n\nThe keel is made of oak.\n"}
 PORT = {"quay.md": "# Quay\n\nThe quay is ninety metres long.\n", "ferry.md": "# Ferry\n\nThe ferry leaves at noon.\n"}
@@ -102,7 +102,7 @@ def test_closing_an_engine_releases_files_and_pins(data_dir: Path) -> None:
         with opened(data_dir, "ship") as engine:
             engine.ask(TALL)
         del engine
-        gc.collect()  # arrays that are mapped from the disk go with the last who sees them
+        gc.collect()  # memory-mapped arrays are released with their last reference
         return len(os.listdir("/dev/fd"))
 
     assert len({ask_and_count() for _ in range(4)}) == 1
@@ -178,7 +178,7 @@ def test_a_failing_language_model_is_not_silently_replaced(data_dir: Path) -> No
     assert "ollama serve" in refused.value.hint
 
 
-def test_a_question_without_an_answer_is_refused_with_the_closest_chunks(data_dir: Path) -> None:
+def test_a_question_without_an_answer_is_refused(data_dir: Path) -> None:
     with opened(data_dir, "ship") as engine:
         result = engine.ask("Which zeppelin plays the xylophone?")
     assert not result.answered

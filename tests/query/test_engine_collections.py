@@ -89,7 +89,7 @@ def test_a_collection_with_damaged_vectors_is_searched_with_a_note(data_dir: Pat
     assert "rebuilt in memory. Run: elt-llm verify -c port-quay" in note
 
 
-def test_the_search_result_has_the_number_of_candidates_allowed_for_each_collection(data_dir: Path) -> None:
+def test_a_result_from_several_collections_reports_the_candidate_budget_of_each_collection(data_dir: Path) -> None:
     with open_engine(SETTINGS, data_dir, ["port-ship", "port-quay"]) as engine:
         assert engine.ask(TALL).metadata["budget"] == {
             "port-ship": {"of each retriever": 1, "nodes": 1, "brought": 2},

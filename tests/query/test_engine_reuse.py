@@ -29,16 +29,16 @@ from stored.shelf import writing
 
 QUESTIONS = [f"{FISH[number % 8]} {FISH[number // 8]} number {number}" for number in range(50 if FULL else 16)]
 THREADS = 4
-OWN_THREADS = {"ThreadPoolExecutor.__init__": 1}  # those that ask
-# Functions that make a model, an index, a client or a connection, wherever they stand in our packages.
+OWN_THREADS = {"ThreadPoolExecutor.__init__": 1}  # the threads of this test that ask
+# Functions of our packages that make a model, an index, a client or a connection.
 _FACTORIES = ("create_", "open_", "_open_", "build_", "load_", "_load_", "read_arrays", "read_keyword", "_connect")
-# Making one of these is building anew; what holds a result is made for every question, and is no dataclass of these.
+# Classes whose objects must be built only once. Classes of results are made for every question, and are not listed.
 _BUILT = re.compile(
     r"(?:Retriever|Reranker|Scorer|Answerer|Index|Store|Pool|Pipeline|Shaper|Selector|Reader|Caches?|Engine|Generation|"
     r"Database|Tokeni[sz]er|Embedding|Client|Executor|BM25|LLM|Strategy|Collection|CrossEncoder|Session)$"
 )
 
-_PER_QUESTION = {"build_messages", "SourceIndex.__init__"}  # of one question, in spite of their names
+_PER_QUESTION = {"build_messages", "SourceIndex.__init__"}  # made for each question, in spite of their names
 
 
 class Watch:
@@ -75,7 +75,7 @@ def _makes(path: str, name: str) -> bool:
     if name in _PER_QUESTION:
         return False
     if method == "__init__":
-        return bool(_BUILT.search(owner)) and "/re/" not in path  # which has a Tokenizer of its own
+        return bool(_BUILT.search(owner)) and "/re/" not in path  # the module `re` has its own Tokenizer
     return "/elt_llm_" in path and method.startswith(_FACTORIES)
 
 
@@ -87,7 +87,7 @@ _hooked: list[bool] = []
 def watch() -> Iterator[Watch]:
     """A recorder for this thread and all threads that start during the test."""
     if not _hooked:
-        sys.addaudithook(_WATCH.on_event)  # stays as long as the process, hence one
+        sys.addaudithook(_WATCH.on_event)  # a hook cannot be removed, hence only one
         _hooked.append(True)
     threading.setprofile(_WATCH.on_call)
     sys.setprofile(_WATCH.on_call)
@@ -152,7 +152,7 @@ def test_many_questions_from_four_threads_build_no_model_and_open_no_index(
     with watch.during("opening"):
         engine = open_engine(settings, data_dir, ["harbour", "market"], llm=llm)
     with engine:
-        ask_all(engine, QUESTIONS[:8])  # fields are read when they are first filtered by, and threads started
+        ask_all(engine, QUESTIONS[:8])  # the first questions read filter fields and start threads
         with watch.during("asking"):
             ask_all(engine, QUESTIONS)
     made = watch.made["opening"]
@@ -188,5 +188,5 @@ def test_questions_start_no_thread_beyond_the_threads_of_the_engine(data_dir: Pa
     with open_engine(settings, data_dir, ["harbour", "market"]) as engine:
         for _ in range(3):
             ask_all(engine, QUESTIONS[:10])
-        assert count() - before <= 2 * 2  # the legs of two collections
+        assert count() - before <= 2 * 2  # two retrievers for each of two collections
     assert count() == before

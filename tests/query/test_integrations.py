@@ -1,4 +1,4 @@
-"""The classes for LlamaIndex and LangChain return what the engine returns, with places, scores and citations."""
+"""The classes for LlamaIndex and LangChain return what the engine returns, with locations, scores and citations."""
 
 import asyncio
 import json
@@ -63,7 +63,7 @@ def test_the_llama_index_query_engine_reports_that_the_documents_hold_no_answer(
     assert response.metadata["outcome"] == "not found"
 
 
-def test_an_engine_of_llama_index_answers_from_our_retriever(engine: Engine) -> None:
+def test_a_llama_index_query_engine_answers_from_our_retriever(engine: Engine) -> None:
     llm = ScriptedLLM(["Twelve metres."])
     response = RetrieverQueryEngine.from_args(LlamaIndexRetriever(engine), llm=llm).query(TALL)
     assert str(response) == "Twelve metres."

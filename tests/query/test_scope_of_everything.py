@@ -1,4 +1,4 @@
-"""Which collections are searched if a question is asked of everything."""
+"""Which collections are searched if a question is put to all of them."""
 
 import pytest
 from elt_llm_query.understanding.question import asks_for_relations
@@ -39,7 +39,7 @@ def test_a_question_about_rules_is_not_recognised_as_concerning_enterprise_model
     ("question", "named"),
     [("What does demo_model state?", True), ("What is in the demo model?", True), ("Who remodels the stand?", False)],
 )
-def test_a_collection_counts_as_one_of_enterprise_models_only_if_its_name_contains_the_whole_word(
+def test_a_question_concerns_enterprise_models_if_it_names_a_model_collection_as_a_whole_word(
     question: str, named: bool
 ) -> None:
     assert concerns_models(question, ["demo_model", "mod"]) == named

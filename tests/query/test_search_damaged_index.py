@@ -71,7 +71,7 @@ def test_a_changed_byte_in_any_vector_index_file_changes_no_ranking_and_a_note_r
     folder = data_dir / "collections" / "harbour" / "1" / "chroma"
     with opened(data_dir) as generation:
         whole = shown(find(generation))
-    # Chroma writes to its database when it is opened, so that has no bytes to hold it to: see the next test.
+    # Opening Chroma changes the bytes of its database, which therefore has its own test below.
     files = [path for path in sorted(folder.rglob("*.*")) if path.stat().st_size and path.name != "chroma.sqlite3"]
     assert len(files) > 3
     for path in files:

@@ -1,4 +1,4 @@
-"""The documents for batch jobs and their gold keep their promises: all gold is on its page, every kind is there."""
+"""The documents for batch jobs match their gold file: all gold is on its page, and every kind of it occurs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def folded(text: str) -> str:
 
 
 def pages_of(path: Path) -> dict[int | None, str]:
-    """Folded text by page; None holds the whole of a file without pages."""
+    """Folded text by page number; the key None has the whole text of a file without pages."""
     if path.suffix == ".pdf":
         document = pypdfium2.PdfDocument(path)
         try:
@@ -61,7 +61,7 @@ def pages() -> dict[str, dict[int | None, str]]:
 
 
 def without_numbers(text: str) -> str:
-    """Folded, without what numbers the items of a list: a web page leaves that to the browser."""
+    """Folded text without the numbers of list items, which a web page leaves to the browser."""
     return " ".join(word for word in folded(text).split() if not re.fullmatch(r"\d|[abc]", word))
 
 

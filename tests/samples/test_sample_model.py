@@ -18,7 +18,7 @@ from elt_llm_ingest.parsing.workbook import open_workbook
 MODEL = ENTERPRISE / "model.drawio"
 INVENTORY = ENTERPRISE / "inventory.xlsx"
 EXPECTED_MODEL = expected("expected_model.json")
-# Words of the handbook that nobody drew, and the other names under which some were drawn.
+# Terms of the handbook that are not in the diagram, and the other names under which some terms are drawn.
 NOT_DRAWN = ("Council", "Averell Cup", "Technical Area", "Goodwill Payment", "Working Day")
 OTHERWISE = {"Temporary Dismissal": "Sin Bin", "Match Official": "Referee", "Vetting Certificate": "Background Check"}
 
@@ -29,7 +29,7 @@ def _plan() -> Any:
 
 
 def _unpacked(text: str) -> str:
-    """The file with its packed diagram laid open: another zlib packs it otherwise."""
+    """The file with its diagram decompressed, because versions of zlib compress differently."""
     packed = re.search(r">([A-Za-z0-9+/=]{1000,})</diagram>", text)
     assert packed is not None
     return text.replace(packed[1], unquote(zlib.decompress(base64.b64decode(packed[1]), -15).decode()))

@@ -1,4 +1,4 @@
-"""The sample documents and questions keep their promises: every gold sentence is found, every paging is current."""
+"""The sample documents and questions are consistent: gold sentences are found, and page numbers are current."""
 
 from __future__ import annotations
 

@@ -139,5 +139,5 @@ def main(kind: str, source: Path, place: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("TMPDIR", "/tmp")  # noqa: S108 - SQLite's temporary files are not what is tried here
+    os.environ.setdefault("TMPDIR", "/tmp")  # noqa: S108 - SQLite's temporary files are not under test
     sys.stdout.write(json.dumps(main(sys.argv[1], *map(Path, sys.argv[2:4]))))

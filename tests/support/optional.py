@@ -70,9 +70,9 @@ def _is_installed(module: str) -> bool:
 
 
 def touching_extras(items: Iterable[pytest.Item]) -> list[pytest.Item]:
-    """Return the tests that skip without an extra, or import a module of one: by themselves, or in a fixture.
+    """Return the tests that skip without an extra, or import a module of one, either themselves or in a fixture.
 
-    Of the tests that do so through a function of tests/support, those of the first file are returned.
+    If tests do so only through a function of tests/support, the tests of the first file that calls it are returned.
     """
     first_files: dict[str, Path] = {}
     return [item for item in sorted(items, key=lambda item: item.nodeid) if _touches(item, first_files)]

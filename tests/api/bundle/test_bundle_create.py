@@ -23,7 +23,7 @@ from processes.command_line import PROJECT, CommandLine
 
 
 def loaded_with(folder: Path, settings: str, **files: str) -> LoadedSettings:
-    """Settings that are read from a configuration with these files."""
+    """Load the settings from a configuration with these files."""
     for name, text in {"rag_config.yaml": settings, **files}.items():
         path = folder / "config" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,7 @@ def test_a_cross_encoder_is_packed_with_its_checksums(tmp_path: Path) -> None:
     assert parts.environment == {}
 
 
-def test_paths_of_models_on_this_machine_are_replaced_on_the_target(tmp_path: Path) -> None:
+def test_local_model_paths_are_replaced_by_paths_inside_the_bundle(tmp_path: Path) -> None:
     ranker = write_model(tmp_path / "elsewhere" / "ranker")
     (tmp_path / "writer.gguf").write_bytes(b"x")
     settings = (
@@ -76,14 +76,16 @@ def test_paths_of_models_on_this_machine_are_replaced_on_the_target(tmp_path: Pa
     assert needed_extras(loaded.settings) == {"llama-cpp"}
 
 
-def test_a_model_that_is_missing_here_is_named_with_the_command_that_pulls_it(tmp_path: Path) -> None:
+def test_the_error_for_a_missing_model_names_the_model_and_the_command_that_pulls_it(tmp_path: Path) -> None:
     loaded = loaded_with(tmp_path, "query:\n  reranker_strategy: cross-encoder\n  reranker_model: ranker\n")
     with pytest.raises(ModelError, match="'ranker' is not on this machine") as raised:
         models_of(loaded)
     assert "elt-llm models pull ranker" in raised.value.hint
 
 
-def test_a_profile_with_a_path_of_this_machine_is_refused_and_a_missing_model_of_one_is_noted(tmp_path: Path) -> None:
+def test_a_profile_with_a_local_model_path_is_refused_but_a_model_missing_from_a_profile_only_adds_a_note(
+    tmp_path: Path,
+) -> None:
     profile = "query:\n  reranker_strategy: cross-encoder\n  reranker_model: {}\n"
     missing = loaded_with(tmp_path, "", **{"profiles/slow.yaml": profile.format("ranker")})
     assert models_of(missing).notes[0].startswith("Profile slow: The cross-encoder 'ranker'")
@@ -114,7 +116,7 @@ def test_every_extra_that_a_setting_needs_is_packed(section: str, key: str, valu
 
 
 @pytest.mark.parametrize("setting", ["storage:\n  backend: postgres\n", "index:\n  backend: qdrant\n"])
-def test_collections_of_a_database_server_are_refused_because_no_bundle_can_fill_it(
+def test_collections_on_a_database_server_are_refused_because_a_bundle_cannot_fill_the_server(
     elt_llm: CommandLine, setting: str
 ) -> None:
     loaded_with(elt_llm.folder, setting)
@@ -123,7 +125,7 @@ def test_collections_of_a_database_server_are_refused_because_no_bundle_can_fill
     assert "which a bundle cannot fill" in refused.err
 
 
-def test_the_configuration_is_packed_without_hidden_files_keys_and_passwords(tmp_path: Path) -> None:
+def test_the_configuration_is_packed_without_hidden_files_keys_or_passwords(tmp_path: Path) -> None:
     settings = "serve:\n  tls_key: config/key.pem\n  tls_certificate: config/chain.pem\n"
     settings += "storage:\n  dsn_file: config/dsn\n"
     files = {"key.pem": "secret", "dsn": "secret", "chain.pem": "public", ".env": "secret", "ingest/job.yaml": "a: 1"}
@@ -133,7 +135,9 @@ def test_the_configuration_is_packed_without_hidden_files_keys_and_passwords(tmp
 
 
 @pytest.mark.parametrize("has_file", [True, False])
-def test_settings_of_the_environment_are_noted_because_they_are_not_packed(tmp_path: Path, has_file: bool) -> None:
+def test_environment_variables_with_settings_are_noted_because_they_are_not_packed(
+    tmp_path: Path, has_file: bool
+) -> None:
     if has_file:
         loaded_with(tmp_path, "")
     parts = BundleParts()
@@ -157,7 +161,9 @@ def test_an_unknown_extra_is_refused_before_anything_is_downloaded(tmp_path: Pat
     ],
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no glibc")
-def test_a_bundle_needs_the_newest_c_library_of_its_wheels(tmp_path: Path, wheels: list[str], expected: str) -> None:
+def test_a_bundle_requires_the_newest_c_library_that_any_of_its_wheels_requires(
+    tmp_path: Path, wheels: list[str], expected: str
+) -> None:
     import zipfile
 
     for wheel in wheels:
@@ -180,7 +186,7 @@ def test_an_existing_file_is_replaced_only_with_force(elt_llm: CommandLine) -> N
     assert "--force" in refused.err
 
 
-def test_the_command_reports_a_file_that_is_no_bundle_with_the_mend(elt_llm: CommandLine) -> None:
+def test_the_install_command_refuses_a_file_that_is_not_a_bundle_and_gives_a_hint(elt_llm: CommandLine) -> None:
     (elt_llm.folder / "b.pyz").write_text("mine")
     refused = elt_llm("bundle", "install", "b.pyz", "project", "--json")
     assert refused.code == 1
@@ -191,10 +197,10 @@ def test_the_command_reports_a_file_that_is_no_bundle_with_the_mend(elt_llm: Com
 @pytest.mark.long
 @pytest.mark.faults
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no network namespaces")
-def test_a_bundle_made_here_installs_and_answers_without_any_network_interface(
+def test_a_created_bundle_can_be_installed_and_answers_questions_without_a_network_interface(
     tmp_path: Path, own_samples: CommandLine
 ) -> None:
-    # Creating downloads from the package index, so it runs outside the tests' network guard.
+    # `bundle create` downloads from the package index, so it runs outside the tests' network guard.
     home = pwd.getpwuid(os.getuid()).pw_dir
     environment = {"HOME": home, "PATH": os.environ["PATH"], "ELT_LLM_EMBEDDING__PROVIDER": "fake"}
     environment |= {name: value for name, value in os.environ.items() if name.startswith(("UV_", "PIP_", "SSL_"))}

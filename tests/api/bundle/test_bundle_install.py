@@ -1,4 +1,4 @@
-"""A bundle installs itself without a network, and is refused before anything is written if it does not fit."""
+"""A bundle installs itself without a network; an unsuitable bundle is refused before anything is written."""
 
 import ensurepip
 import json
@@ -50,7 +50,7 @@ def write_wheel(folder: Path, tag: str = "py3-none-any") -> Path:
 
 
 def pip_wheel() -> Path:
-    """The pip that Python brings along."""
+    """The wheel of pip that is bundled with Python."""
     [path] = (Path(ensurepip.__file__).parent / "_bundled").glob("pip-*.whl")
     return path
 
@@ -78,7 +78,7 @@ def silent(_line: str) -> None:
 
 
 def rewrite(bundle: Path, change: Callable[[dict[str, bytes]], None]) -> None:
-    """Change the contents of a bundle, as someone does who knows zip files; their CRCs are right again."""
+    """Change the contents of a bundle as a skilled attacker would: the zip file gets correct CRCs."""
     with zipfile.ZipFile(bundle) as package:
         contents = {name: package.read(name) for name in package.namelist()}
     change(contents)
@@ -113,9 +113,9 @@ def test_a_bundle_installs_itself_with_the_standard_library_only_and_opens_no_so
     sockets = tmp_path / "sockets"
     environment = {"PYTHONPATH": str(tmp_path / "hooks"), "SOCKETS": str(sockets), "HOME": str(tmp_path / "home")}
     code = "import socket; socket.socket().close()"
-    python = getattr(sys, "_base_executable", sys.executable)  # it sees no package of the tests
+    python = getattr(sys, "_base_executable", sys.executable)  # it cannot import the packages of the test environment
     subprocess.run([python, "-c", code], env=environment, check=True)
-    assert sockets.read_text() == "socket.__new__\n"  # the recorder works
+    assert sockets.read_text() == "socket.__new__\n"  # proves that the recorder works
     sockets.unlink()
     folder = tmp_path / "project with a space"
     shown = subprocess.run(
@@ -146,7 +146,7 @@ def test_the_launcher_prefers_variables_that_the_user_sets(bundle: Path, tmp_pat
     assert json.loads(ran.stdout)["ELT_LLM_DATA_DIR"] == "/elsewhere"
 
 
-def test_a_package_on_the_python_path_of_the_user_does_not_replace_one_of_the_bundle(
+def test_a_package_in_the_users_pythonpath_does_not_replace_a_package_of_the_bundle(
     bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with zipfile.ZipFile(tmp_path / "tiny_elt_llm-1-py3-none-any.whl") as wheel:
@@ -157,7 +157,7 @@ def test_a_package_on_the_python_path_of_the_user_does_not_replace_one_of_the_bu
 
 
 @pytest.mark.parametrize("kept", [0, 10, 1000, -1, -30])
-def test_a_bundle_that_is_cut_off_is_refused(bundle: Path, tmp_path: Path, kept: int) -> None:
+def test_a_truncated_bundle_is_refused(bundle: Path, tmp_path: Path, kept: int) -> None:
     bundle.write_bytes(bundle.read_bytes()[:kept])
     assert "cut off" in str(refused(bundle, tmp_path / "project"))
 
@@ -188,7 +188,9 @@ def test_a_file_that_the_manifest_does_not_list_is_refused(bundle: Path, tmp_pat
 
 
 @pytest.mark.parametrize("name", ["../outside", "config/../../outside", "/outside", "elsewhere/file", "config", ""])
-def test_a_path_that_leaves_the_folder_is_refused(parts: BundleParts, tmp_path: Path, name: str) -> None:
+def test_a_bundle_with_a_path_outside_the_allowed_folders_is_refused(
+    parts: BundleParts, tmp_path: Path, name: str
+) -> None:
     parts.files[name] = b"x"
     write_bundle(parts, [write_wheel(tmp_path), pip_wheel()], tmp_path / "tiny.pyz")
     assert "is not allowed" in str(refused(tmp_path / "tiny.pyz", tmp_path / "project"))
@@ -203,7 +205,7 @@ def test_a_path_that_leaves_the_folder_is_refused(parts: BundleParts, tmp_path: 
         ("libc", "glibc 9.9", "needs glibc 9.9 or newer", "update this system"),
     ],
 )
-def test_a_bundle_for_another_python_or_machine_is_refused_with_the_mend(
+def test_a_bundle_for_another_python_version_or_machine_is_refused_with_a_hint(
     bundle: Path, tmp_path: Path, part: str, value: str, reason: str, hint: str
 ) -> None:
     with zipfile.ZipFile(bundle) as package:
@@ -214,24 +216,28 @@ def test_a_bundle_for_another_python_or_machine_is_refused_with_the_mend(
     assert hint in error.hint
 
 
-def test_a_manifest_of_another_shape_is_refused(bundle: Path, tmp_path: Path) -> None:
+def test_a_manifest_with_an_unexpected_structure_is_refused(bundle: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(bundle) as package:
         files = json.loads(package.read(MANIFEST))["files"]
     with_manifest(bundle, files=list(files))
     assert "not a bundle" in str(refused(bundle, tmp_path / "project"))
 
 
-def test_a_newer_format_is_refused_by_its_version(bundle: Path, tmp_path: Path) -> None:
+def test_a_bundle_with_a_newer_format_version_is_refused(bundle: Path, tmp_path: Path) -> None:
     with_manifest(bundle, version=2)
     assert "version 2 of the format" in str(refused(bundle, tmp_path / "project"))
 
 
-def test_a_bundle_needs_room_for_its_unpacked_packages(bundle: Path, tmp_path: Path) -> None:
+def test_a_bundle_is_refused_if_there_is_too_little_disk_space_to_unpack_its_packages(
+    bundle: Path, tmp_path: Path
+) -> None:
     with_manifest(bundle, unpacked=1 << 60)
     assert "too little space" in str(refused(bundle, tmp_path / "project"))
 
 
-def test_a_folder_with_files_is_left_alone(bundle: Path, tmp_path: Path) -> None:
+def test_installing_into_a_folder_that_is_not_empty_is_refused_and_changes_nothing(
+    bundle: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "mine.txt").write_text("mine")
@@ -240,7 +246,9 @@ def test_a_folder_with_files_is_left_alone(bundle: Path, tmp_path: Path) -> None
     assert [it.name for it in folder.iterdir()] == ["mine.txt"]
 
 
-def test_an_installation_that_was_killed_is_started_afresh(bundle: Path, tmp_path: Path) -> None:
+def test_an_installation_removes_the_remains_of_a_killed_installation_and_starts_again(
+    bundle: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "project"
     (folder / UNFINISHED / "wheels").mkdir(parents=True)
     (folder / "venv").mkdir()
@@ -255,11 +263,11 @@ def test_a_failed_installation_leaves_nothing_and_names_the_reason(parts: Bundle
     assert "is not a supported wheel" in str(refused(tmp_path / "tiny.pyz", tmp_path / "project"))
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
+def test_the_error_for_a_missing_bundle_names_its_file(tmp_path: Path) -> None:
     assert "no.pyz: No such file" in str(refused(tmp_path / "no.pyz", tmp_path / "project"))
 
 
-def test_equal_contents_give_equal_bundles(bundle: Path, parts: BundleParts, tmp_path: Path) -> None:
+def test_equal_contents_give_byte_identical_bundles(bundle: Path, parts: BundleParts, tmp_path: Path) -> None:
     report = write_bundle(parts, [tmp_path / "tiny_elt_llm-1-py3-none-any.whl", pip_wheel()], tmp_path / "again.pyz")
     assert report.sha256 == file_sha256(bundle)
     assert (report.packages, report.models, report.collections) == (2, ("small.gguf",), ("notes.elt.zip",))

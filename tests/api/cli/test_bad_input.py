@@ -1,4 +1,4 @@
-"""Wrong arguments: one clear sentence, a hint, the right exit code, no traceback."""
+"""Wrong arguments are reported in one clear sentence with a hint and the right exit code, without a traceback."""
 
 from pathlib import Path
 
@@ -161,7 +161,7 @@ def test_an_unknown_settings_key_is_reported_with_its_line_and_the_most_similar_
     assert "retriever_top_k" in ended.err
 
 
-def test_control_characters_of_documents_do_not_reach_the_terminal(elt_llm: CommandLine) -> None:
+def test_control_characters_in_documents_do_not_reach_the_terminal(elt_llm: CommandLine) -> None:
     (elt_llm.folder / "note.md").write_text("The mast \x1b[31mis red\x07 and tall.", encoding="utf-8")
     elt_llm.done("ingest", "note.md", "-c", "new")
     for arguments in (["ask", "What is the mast?"], ["search", "mast"], ["show", "note.md"]):

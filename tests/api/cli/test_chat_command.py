@@ -45,7 +45,7 @@ def listed(chat: CommandLine) -> list[dict[str, Any]]:
 
 
 def ended_by_ctrl_d(terminal: int, process: "subprocess.Popen[bytes]") -> int | None:
-    """Return the exit code after Ctrl-D, repeated if it was lost: Ctrl-C drops type-ahead."""
+    """Send Ctrl-D until the process ends, because an earlier Ctrl-C may discard it; return the exit code."""
     for _ in range(30):
         os.write(terminal, b"\x04")
         read_until(terminal, "", seconds=1)
@@ -192,7 +192,7 @@ def test_lines_fit_80_columns_and_ctrl_d_quits(own_samples: CommandLine) -> None
         process.send_signal(signal.SIGINT)
         assert ended_by_ctrl_d(terminal, process) == 0
     assert f"Understood as: {UNDERSTOOD}" in shown
-    # Sources stay on one line, to be copied.
+    # Each source stays on one line, so that it can be copied.
     assert [one for one in shown.splitlines() if len(one) > 80 and not one.startswith("[")] == []
 
 

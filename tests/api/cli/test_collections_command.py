@@ -65,7 +65,7 @@ def test_failed_files_are_listed_first(elt_llm: CommandLine, notes: Callable[...
     assert lines[-2] == "... and 11 more: --report FILE or --json lists them all."
 
 
-def test_a_collection_of_one_chunk_can_be_asked_and_verified_repeatedly(
+def test_a_collection_with_a_single_chunk_answers_questions_and_passes_verification_repeatedly(
     elt_llm: CommandLine, notes: Callable[..., Path]
 ) -> None:
     notes(mast="The mast is twelve metres tall.")
@@ -75,7 +75,9 @@ def test_a_collection_of_one_chunk_can_be_asked_and_verified_repeatedly(
         assert elt_llm.done("verify", "--check-only", "--json").json["damage"] == []
 
 
-def test_after_a_rollback_the_earlier_text_is_published_and_ingest_asks_how_to_continue(ship: CommandLine) -> None:
+def test_after_a_rollback_answers_use_the_earlier_text_and_an_ingest_requires_resume_or_rebuild(
+    ship: CommandLine,
+) -> None:
     assert "fifteen" in answer(ship)
     assert ship.done("rollback", "-c", "ship", "--json").json == {"collection": "ship", "from": 2, "to": 1}
     assert "twelve" in answer(ship)

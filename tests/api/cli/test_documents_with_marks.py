@@ -51,7 +51,7 @@ def prompt_of(server: ModelHttpServer, number: int = 0) -> str:
     return str(server.bodies("/api/chat")[number]["messages"][-1]["content"])
 
 
-def test_documents_cannot_close_their_source_fence_or_use_the_number_of_another_source(library: Library) -> None:
+def test_a_document_cannot_close_its_source_tag_or_claim_the_number_of_another_source(library: Library) -> None:
     with server_that_replies(TRUE) as server:
         result = library.ask(written_by("ollama", server), "--json").json
         prompt = prompt_of(server)

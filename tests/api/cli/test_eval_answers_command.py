@@ -47,7 +47,7 @@ def ask(elt_llm: CommandLine, *more: str) -> dict[str, object]:
     return {**result["metadata"], "notes": " ".join(result["notes"])}
 
 
-def test_gold_answers_are_searched_in_the_first_sentence_and_in_the_first_three_sentences(
+def test_gold_answers_are_looked_up_in_the_first_sentence_and_in_the_first_three_sentences(
     dataset: Path, elt_llm: CommandLine
 ) -> None:
     found = elt_llm.done("eval", dataset, "--gold-answers", "--json").json
@@ -114,7 +114,7 @@ def test_questions_about_foreign_subjects_can_come_from_another_question_set(
     assert ["foreign", "1"] in [line.split()[:2] for line in shown.splitlines()]
 
 
-def test_a_calibration_applies_only_to_the_generation_and_settings_it_was_made_with(own_samples: CommandLine) -> None:
+def test_a_calibration_is_not_applied_to_a_profile_other_than_the_calibrated_one(own_samples: CommandLine) -> None:
     assert ask(own_samples)["calibration"] == "shipped"
     fitted = own_samples.done("eval", "--calibrate", "-c", "samples", "--questions", "60", "--json").json
     assert set(fitted["questions"]) == {"answerable", "document removed", "foreign"}

@@ -14,7 +14,7 @@ invoice. An invoice must be dated.
 """
 
 
-def test_the_option_topic_limits_a_handbook_job_to_entities_about_the_topic(
+def test_a_handbook_job_reports_the_topics_that_the_topics_option_limits_it_to(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     loaded = project(tmp_path, {"a/one.md": RULES})

@@ -30,7 +30,7 @@ def test_with_the_json_option_the_keys_command_prints_one_json_document(elt_llm:
     assert (made["administers"], made["secret"][:4]) == (True, "elt_")
 
 
-def test_a_key_has_the_conditions_that_where_names_and_the_list_shows_them(elt_llm: CommandLine) -> None:
+def test_the_where_option_sets_the_conditions_of_a_key_and_the_key_list_shows_them(elt_llm: CommandLine) -> None:
     elt_llm.done("keys", "add", "acme", "--where", "tenant_id=acme", "--where", "doc_type in policy, guide")
     [listed] = elt_llm.done("keys", "list", "--json").json
     assert (listed["read"], listed["where"]) == (["*"], ["tenant_id=acme", "doc_type in policy,guide"])
@@ -38,7 +38,7 @@ def test_a_key_has_the_conditions_that_where_names_and_the_list_shows_them(elt_l
 
 
 @pytest.mark.parametrize("where", ["tenant_id!=acme", "year=2024", "tenant_id", "tenant_id="])
-def test_a_condition_that_protects_nothing_is_refused_with_the_remedy(where: str, elt_llm: CommandLine) -> None:
+def test_a_key_condition_that_would_protect_nothing_is_refused_with_a_hint(where: str, elt_llm: CommandLine) -> None:
     refused = elt_llm("keys", "add", "acme", "--where", where)
     assert refused.code == 2
     assert "tenant_id" in refused.err or "field=value" in refused.err

@@ -1,4 +1,4 @@
-"""Printed output: commands by heading, files listed once, many names as a number, hints beside problems."""
+"""Printed output: commands grouped by heading, each file once, long lists as a count, hints beside problems."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -69,7 +69,7 @@ def test_a_page_without_text_layer_is_reported_with_a_hint(elt_llm: CommandLine,
     assert "set ingest.ocr to true" in shown
 
 
-def test_drop_names_the_collections_before_it_asks_and_afterwards_reports_only_their_number(
+def test_drop_lists_the_collections_before_confirmation_and_afterwards_reports_only_their_number(
     elt_llm: CommandLine, notes: Callable[..., Path]
 ) -> None:
     notes(mast="The mast is twelve metres tall.")

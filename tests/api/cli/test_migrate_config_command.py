@@ -1,4 +1,4 @@
-"""A configuration of elt_llm_rag is converted, and every key without a home is listed with the reason."""
+"""A configuration of elt_llm_rag is converted, and every key without an equivalent is listed with the reason."""
 
 import subprocess
 import sys

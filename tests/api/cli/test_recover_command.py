@@ -53,7 +53,7 @@ def test_a_lost_document_is_read_again_from_its_file(ship: CommandLine) -> None:
     assert ship.done("verify", "--deep", "--json").json["ok"]
 
 
-def test_a_lost_document_whose_file_is_gone_is_named_and_the_others_are_kept(ship: CommandLine) -> None:
+def test_a_lost_document_is_named_if_its_file_no_longer_exists_and_other_documents_are_kept(ship: CommandLine) -> None:
     change_chunk(ship, "oak")
     (ship.folder / "documents" / "keel.md").unlink()
     ended = ship("recover")
@@ -63,7 +63,7 @@ def test_a_lost_document_whose_file_is_gone_is_named_and_the_others_are_kept(shi
     assert ship.done("verify", "--deep", "--json").json["ok"]
 
 
-def test_without_ingest_lost_documents_are_named_with_the_command_that_reads_them_again(ship: CommandLine) -> None:
+def test_with_the_no_ingest_option_recover_names_the_command_that_reads_lost_documents_again(ship: CommandLine) -> None:
     change_chunk(ship, "oak")
     ended = ship("recover", "--no-ingest")
     assert ended.code == 1
@@ -72,7 +72,7 @@ def test_without_ingest_lost_documents_are_named_with_the_command_that_reads_the
     assert "oak" in ship.done("ask", "What is the keel made of?", "-c", "ship").out
 
 
-def test_an_ingest_says_that_the_store_is_damaged_instead_of_nothing_changed(ship: CommandLine) -> None:
+def test_an_ingest_into_a_damaged_store_reports_the_damage_instead_of_no_changes(ship: CommandLine) -> None:
     change_chunk(ship, "oak")
     refused = ship("ingest", "-c", "ship")
     assert refused.code == 1
@@ -80,7 +80,7 @@ def test_an_ingest_says_that_the_store_is_damaged_instead_of_nothing_changed(shi
     assert "elt-llm recover" in refused.err
 
 
-def test_an_ingest_makes_a_daily_copy_of_the_store_whose_age_the_doctor_reports(ship: CommandLine) -> None:
+def test_an_ingest_copies_the_store_once_a_day_and_the_doctor_reports_the_age_of_the_copy(ship: CommandLine) -> None:
     [copy] = (ship.folder / ".elt_llm" / "backups").iterdir()
     assert copy.name.startswith("store-copy-")
     ship.done("ingest", "-c", "ship")
@@ -92,7 +92,7 @@ def test_an_ingest_makes_a_daily_copy_of_the_store_whose_age_the_doctor_reports(
     assert "0 hours old" in ship("doctor").out
 
 
-def test_verifying_a_collection_without_a_published_generation_says_so(ship: CommandLine) -> None:
+def test_the_verify_command_reports_that_a_collection_has_no_published_generation(ship: CommandLine) -> None:
     with writing(ship.folder / ".elt_llm") as store:
         store.collections.create("empty")
     shown = ship.done("verify").out

@@ -18,7 +18,7 @@ def test_an_answer_that_is_not_uncertain_has_no_warning() -> None:
     assert lines("answered") == ["So."]
 
 
-def test_a_stored_refusal_without_an_outcome_is_read_with_the_outcome_not_found() -> None:
+def test_a_stored_refusal_without_an_outcome_gets_the_outcome_not_found() -> None:
     stored = {"question": "Why?", "answer": "Not found in these documents.", "answered": False}
     assert QueryResult.model_validate(stored).outcome == "not found"
 

@@ -24,7 +24,7 @@ Explain = Callable[..., dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def three_collections(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The samples, two of them in a second collection too, and notes that share few words with them."""
+    """A folder with three collections: the samples, two of the samples again, and notes with few words in common."""
     folder = tmp_path_factory.mktemp("explained") / "data"
     shutil.copytree(sample_folder, folder)
     (folder / "notes.md").write_text("# Mast\n\nThe mast is tall.\n\n# Fee\n\nA fee is due.\n", encoding="utf-8")

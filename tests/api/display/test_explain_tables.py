@@ -73,7 +73,9 @@ def test_every_candidate_chunk_is_listed_as_either_kept_or_left_out(samples: Com
     assert (row["fused"], row["ranked"], row["read"]) == (str(in_all), str(in_all), "3")
 
 
-def test_a_chunk_just_below_the_score_limit_is_listed_with_the_score_it_lacked(samples: CommandLine) -> None:
+def test_the_chunk_just_beyond_top_k_is_listed_with_its_distance_from_the_last_returned_score(
+    samples: CommandLine,
+) -> None:
     asked = ("search", QUESTION, "-c", "samples", "--explain")
     found = samples.done(*asked, "-k", "3", "--json").json
     missed = found["trace"]["stages"][-1]["details"]["near misses"]
@@ -171,7 +173,7 @@ def test_the_trace_describes_the_aliases_in_words() -> None:
     assert lines[2:4] == ["aliases    HR: human resources or personnel", "corrected  presidnet: president"]
 
 
-def test_a_trace_of_several_searches_lists_their_questions_and_the_collections_of_the_last_search(
+def test_a_trace_of_several_searches_lists_each_question_but_only_the_collections_of_the_last_search(
     samples: CommandLine,
 ) -> None:
     question = "Who appoints the referee and when must the fee for an appeal be paid?"

@@ -1,4 +1,4 @@
-"""Text of documents, names and errors cannot control the terminal, nor make one line look like two."""
+"""Text from documents, names and errors can neither control the terminal nor make one line look like two."""
 
 import json
 import re
@@ -34,7 +34,7 @@ def test_json_escapes_control_characters_and_keeps_the_text(capsys: pytest.Captu
     assert json.loads(shown) == {"text": f"é{STEERING}"}
 
 
-def test_commands_print_no_control_characters_of_documents(tmp_path: Path, elt_llm: CommandLine) -> None:
+def test_commands_print_no_control_characters_from_documents(tmp_path: Path, elt_llm: CommandLine) -> None:
     folder = tmp_path / "papers"
     folder.mkdir()
     turning = STEERING.replace("\x85", "")

@@ -92,7 +92,9 @@ def test_a_chat_model_configured_as_embedding_model_is_reported(doctor: Doctor) 
     assert "embedding.model" in check["hint"]
 
 
-def test_a_server_address_from_the_variable_ollama_host_is_reported(doctor: Doctor, server: ModelHttpServer) -> None:
+def test_the_doctor_warns_if_the_variable_ollama_host_differs_from_the_configured_address(
+    doctor: Doctor, server: ModelHttpServer
+) -> None:
     check = doctor(OLLAMA_HOST="0.0.0.0:9999", **OLLAMA, **at(server.address))["ollama host"]
     assert (check["outcome"], check["hint"]) == ("warn", "Set ollama.base_url to http://localhost:9999")
     same = server.address.removeprefix("http://")
@@ -147,7 +149,7 @@ def test_the_models_of_a_local_server_other_than_ollama_are_listed(doctor: Docto
     assert "not other" in doctor(code=1, ELT_LLM_LLM__MODEL="other", **chosen)["openai_like"]["detail"]
 
 
-def test_an_api_key_that_a_server_lists_as_a_model_is_not_printed(
+def test_an_api_key_within_the_model_list_of_a_server_is_masked(
     doctor: Doctor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     needs("llama_index.llms.openai_like")

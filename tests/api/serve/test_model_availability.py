@@ -1,4 +1,4 @@
-"""A model that starts after the server writes answers; after it has stopped, answers are quotes."""
+"""A model may start after the server and then writes the answers; once the model has stopped, answers are quotes."""
 
 import asyncio
 from pathlib import Path

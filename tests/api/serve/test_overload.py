@@ -122,7 +122,7 @@ def test_sixty_four_disconnecting_clients_release_all_threads_and_model_calls(
 
 
 async def _all_leave(wide: AnsweringServer, accept: dict[str, str], start_time: int) -> None:
-    """Ask with all clients, then disconnect all of them when the model writes as many answers as it can."""
+    """Ask with all clients, and disconnect all of them once the model is writing eight more answers."""
     limits = httpx.Limits(max_connections=LEAVING)
     async with httpx.AsyncClient(base_url=wide.server.address, headers=accept, limits=limits, timeout=30) as client:
         asking = [asyncio.create_task(_asked(client, number)) for number in range(LEAVING)]

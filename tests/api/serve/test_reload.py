@@ -103,7 +103,7 @@ def test_invalid_configuration_files_change_nothing_until_they_are_fixed(
     assert not reloader.notes
 
 
-def test_changes_of_settings_that_need_a_restart_are_reported_and_not_applied(
+def test_changed_settings_that_need_a_restart_are_reported_but_not_applied(
     reloader: SettingsReloader, project: Path
 ) -> None:
     text = "serve:\n  port: 9999\nembedding:\n  provider: fake\nquery:\n  reranker_top_k: 3\n"

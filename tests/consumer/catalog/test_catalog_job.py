@@ -80,7 +80,7 @@ def cells_of(result: JobResult, column: str) -> dict[str, Cell]:
     return {row.name: row.cells[column] for row in result.table("entities").rows if column in row.cells}
 
 
-def test_every_entity_and_every_defined_term_without_an_entity_gets_a_row() -> None:
+def test_a_catalog_has_a_row_for_each_entity_and_for_each_defined_term_that_matches_no_entity() -> None:
     sources = {name: cell.value for name, cell in cells_of(result_of(context()), "source").items()}
     assert sources == {
         "Member Club": "BOTH",
@@ -102,7 +102,7 @@ def test_definitions_are_joined_to_entities_by_name_or_alias_and_the_reason_is_g
     assert row_of(result, "Ground").cells["formal_definition"].verdict == "absent"
 
 
-def test_fact_sheets_are_joined_to_entities_by_their_name_or_their_alias_column() -> None:
+def test_fact_sheets_are_joined_to_entities_by_name_or_by_the_alias_column() -> None:
     result = result_of(context())
     assert row_of(result, "Member Club").cells["inventory_description"].value == "Clubs, admitted."
     ground = row_of(result, "Ground").cells["inventory_match"]

@@ -1,4 +1,4 @@
-"""The command makes a catalog from ingested collections, with a search, a model, and reused rows."""
+"""The command makes a catalog from ingested collections: it searches them, calls a model, and reuses rows."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Common words are no catalog rows, and a definition is no rule about another term."""
+"""Common words get no catalog row, and a definition is not a rule about another term."""
 
 from elt_llm_consumer.catalog.job import CatalogJob
 from elt_llm_consumer.evidence import Row

@@ -1,4 +1,4 @@
-"""Lists of states are recognised by their form; lists of things, frequencies and acts are no states."""
+"""Lists of states are recognised by their form; lists of things, frequencies and acts are not states."""
 
 import pytest
 from elt_llm_consumer.catalog.sentence_fields import find_states

@@ -1,4 +1,4 @@
-"""A statement about one entity is no value of another entity."""
+"""A statement about one entity is not used as a value of another entity."""
 
 import pytest
 from elt_llm_consumer.catalog.mentions import StatementIndex
@@ -158,21 +158,21 @@ def test_rules_in_the_chapter_about_the_entity_come_first() -> None:
         ("one.two", "one.two", "one.two"),
     ],
 )
-def test_cue_phrases_may_contain_placeholders_for_numbers_for_years_and_for_words_in_between(
+def test_cue_phrases_may_contain_placeholders_for_numbers_years_and_intervening_words(
     cue: str, text: str, met: str
 ) -> None:
     assert [text[start:end] for start, end in CueMatcher([cue]).spans(text)] == ([met] if met else [])
 
 
 @pytest.mark.parametrize("name", ["Ladder", "Permit", "Hire Book"])
-def test_each_name_of_an_enumeration_gets_the_owner(name: str) -> None:
+def test_an_owner_of_several_enumerated_entities_is_found_for_each_entity(name: str) -> None:
     text = "The Clerk is the Data Owner of Ladder, of Permit and of the Hire Book."
     cell = _cell(name, "data_owner", text)
     assert (cell.value, cell.verdict) == ("Clerk", "found")
 
 
 @pytest.mark.parametrize("field", ["retention", "lifecycle_states"])
-def test_a_sentence_that_starts_with_another_entity_is_not_about_an_entity_in_its_condition(field: str) -> None:
+def test_a_sentence_about_one_entity_is_not_used_for_another_entity_named_only_in_its_condition(field: str) -> None:
     text = (
         "Hire Books that are evidence for a Permit are kept until the Permit is closed, even if ten days have passed."
     )
@@ -180,12 +180,12 @@ def test_a_sentence_that_starts_with_another_entity_is_not_about_an_entity_in_it
     assert _cell("Hire Book", "retention", text).verdict == "found"
 
 
-def test_a_condition_about_something_else_under_the_heading_of_an_entity_is_none_of_its_states() -> None:
+def test_a_condition_about_something_else_is_not_read_as_a_state_of_the_entity_in_the_heading() -> None:
     text = "# Permit\n\nThe date of birth must not be written down unless the holder is registered as a diver."
     assert _cell("Permit", "lifecycle_states", text).verdict == "absent"
 
 
-def test_the_header_of_an_email_is_no_rule() -> None:
+def test_an_email_header_is_not_read_as_a_rule() -> None:
     text = "# Permit\n\nFrom: Ann <ann@example.org>\nTo: Permit Council <permit@example.org>\nDate: Thu, 21 May 2026\n"
     assert _cell("Permit", "business_rules", text).verdict == "absent"
 

@@ -1,4 +1,4 @@
-"""The text of a model is found only if it is about the entity and makes a claim."""
+"""A sentence written by a model has the verdict `found` only if it is about the entity and makes a claim."""
 
 import pytest
 from elt_llm_consumer.catalog.mentions import FieldSubject, StatementIndex
@@ -63,7 +63,7 @@ def _cell(reply: str, *, with_index: bool = True) -> Cell:
         "The sales manager must lock the front door.",
     ],
 )
-def test_a_written_sentence_is_kept_as_found_if_it_or_its_quote_mentions_the_entity_name(reply: str) -> None:
+def test_a_written_sentence_has_the_verdict_found_if_the_sentence_or_its_quote_mentions_the_entity(reply: str) -> None:
     cell = _cell(reply)
     assert (cell.value, cell.method, cell.verdict, cell.note) == (reply, "llm", "found", "")
 
@@ -95,7 +95,7 @@ def test_a_written_sentence_with_the_entity_name_may_quote_any_part_of_the_secti
 
 
 @pytest.mark.parametrize("with_index", [True, False])
-def test_whether_a_written_field_is_supported_depends_only_on_the_words_of_its_quote_without_an_index(
+def test_a_written_field_gets_the_same_verdict_with_and_without_an_index(
     with_index: bool,
 ) -> None:
     assert _cell("The Box Office must keep receipts for six years.", with_index=with_index).verdict == "found"

@@ -78,7 +78,7 @@ def test_a_coverage_class_is_given_with_evidence_and_counts() -> None:
     assert (row.cells["rules"].value, row.cells["sections"].value, row.cells["defined"].value) == (4.0, 3, "yes")
 
 
-def test_an_entity_named_only_within_a_longer_name_is_not_absent() -> None:
+def test_an_entity_named_only_within_a_longer_name_has_the_longer_name_as_coverage_evidence() -> None:
     [row] = [row for row in result_of(context()).table("coverage").rows if row.name == "Sheet"]
     assert row.cells["coverage"].evidence[0].quote == "The Team Sheet is green."
 

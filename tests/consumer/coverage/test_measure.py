@@ -52,7 +52,7 @@ def test_statements_without_rule_words_are_not_rules(text: str) -> None:
     assert not RuleWords(CoverageSection().rule_words, CoverageSection().rule_openings).is_rule(text)
 
 
-def test_without_rule_words_only_numbered_paragraphs_are_rules() -> None:
+def test_if_no_rule_words_are_configured_only_numbered_paragraphs_are_rules() -> None:
     assert not RuleWords([]).is_rule("A club must pay.")
     assert RuleWords([" "]).is_rule("2.1 A club pays.")
 
@@ -70,7 +70,9 @@ def test_table_rows_outside_a_table_of_contents_are_statements(row: str) -> None
 
 
 @given(measures)
-def test_an_entity_is_in_the_coverage_class_absent_only_if_no_text_mentions_it(measured: CoverageMeasure) -> None:
+def test_an_entity_has_the_coverage_class_absent_exactly_if_no_text_mentions_or_defines_it(
+    measured: CoverageMeasure,
+) -> None:
     nothing = measured.statements == 0 and measured.headings == 0 and not measured.defined
     assert (coverage_class(measured, CoverageThresholds()) == "ABSENT") == nothing
 

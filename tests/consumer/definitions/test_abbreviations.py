@@ -92,7 +92,7 @@ def test_short_words_such_as_of_and_the_are_skipped_between_the_initials_of_an_a
     ]
 
 
-def test_the_meaning_of_the_short_name_of_a_law_is_its_whole_title() -> None:
+def test_the_short_name_of_a_law_means_the_whole_title_of_the_law() -> None:
     title = "Directive 5 of the Council of 11 May 2005 concerning practices in the market and amending Directive 4"
     assert defined(f"{title} (\u2018Market Practices Directive\u2019) applies.") == [
         ("Market Practices Directive", title)
@@ -104,7 +104,7 @@ def test_a_short_name_in_brackets_is_defined_by_the_full_name_before_the_bracket
     assert defined(text) == [("Charter", "Charter of Rights of the Union")]
 
 
-def test_a_short_name_of_a_proper_name_is_an_abbreviation_and_a_role_is_not() -> None:
+def test_the_short_form_of_a_proper_name_is_an_abbreviation_but_the_role_of_a_party_is_not() -> None:
     text = (
         "The Charter of Rights of the Union (the \u2018Charter\u2019) applies. "
         "It binds Acme Tools Limited (the \u2018Supplier\u2019)."
@@ -115,6 +115,6 @@ def test_a_short_name_of_a_proper_name_is_an_abbreviation_and_a_role_is_not() ->
     ]
 
 
-def test_a_party_named_directly_after_between_is_the_meaning_of_its_short_name() -> None:
+def test_a_party_named_directly_after_the_word_between_is_the_meaning_of_its_short_name() -> None:
     text = 'This contract is made on 3 May 2024 between Green Hill Dairies Limited (the "Seller") and the buyer.\n'
     assert defined(text) == [("Seller", "Green Hill Dairies Limited")]

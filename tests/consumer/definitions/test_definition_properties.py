@@ -33,7 +33,7 @@ _TEXTS = st.lists(_PARTS, max_size=40).map("".join)
 _SLOWEST = 20.0  # seconds for what takes well under one: no text may hang
 
 
-def test_a_row_of_dots_and_spaces_without_a_page_number_is_read_at_once() -> None:
+def test_a_line_of_dots_and_spaces_without_a_page_number_is_read_quickly() -> None:
     began = time.monotonic()
     assert definitions_in(f"# Contents\n\nScope{' .' * 300} xii\n\n# Glossary\n\n“Fee” means a sum.\n")
     assert time.monotonic() - began < _SLOWEST

@@ -16,7 +16,7 @@ CLAUSES = [
 
 
 @pytest.mark.parametrize(("title", "text"), CLAUSES)
-def test_an_interpretation_clause_is_not_a_definition(title: str, text: str) -> None:
+def test_an_interpretation_clause_is_not_read_as_a_definition(title: str, text: str) -> None:
     assert terms_in(f"# 2 Interpretation\n\n## {title}\n\n{text}\n\n# 3 Work\n\nWe work.\n") == []
     assert terms_in(f"# 2 Interpretation\n\n{title}\n{text}\n\n# 3 Work\n\nWe work.\n") == []
 
@@ -35,7 +35,7 @@ def test_definitions_under_the_heading_of_an_interpretation_clause_are_found() -
         ("Depot", "Where goods are kept."),
     ],
 )
-def test_a_heading_directly_above_its_meaning_is_read_as_a_term(title: str, text: str) -> None:
+def test_a_heading_directly_above_a_definition_is_read_as_the_defined_term(title: str, text: str) -> None:
     assert defined(f"# Glossary\n\n## {title}\n\n{text}\n\n## Till\n\nA box in which money is kept.\n")[:-1] == [
         (title, text)
     ]

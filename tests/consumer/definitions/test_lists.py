@@ -26,7 +26,7 @@ def test_entries_under_a_heading_of_definitions_are_found(heading: str, entries:
 
 
 @pytest.mark.parametrize("gap", ["", "\n"])
-def test_an_entry_with_a_vertical_bar_in_its_text_is_no_row_of_a_table(gap: str) -> None:
+def test_a_glossary_entry_with_a_vertical_bar_in_its_text_is_not_read_as_a_table_row(gap: str) -> None:
     entries = (
         "**Alternation** - a pattern such as a | b.\n",
         "**Pipe** - a link between two programs,\nwritten as ls | wc, that passes on what\nthe first of them writes.\n",
@@ -70,7 +70,7 @@ def test_a_line_of_text_may_introduce_a_list_of_definitions() -> None:
     assert defined(text) == [("Late Gate", "the small gate beside the club shop.")]
 
 
-def test_entries_with_a_sign_before_each_term_are_found_without_the_sign() -> None:
+def test_a_sign_before_each_term_of_a_list_is_not_part_of_the_term() -> None:
     text = "# Definitions\n\n   $ *-property\n      A rule that forbids writing down.\n\n"
     text += "   $ X.509\n      A standard for keys.\n\n"
     text += "   $ access list\n      1. A roster of persons who may enter.\n\n      2. A file with their names.\n"

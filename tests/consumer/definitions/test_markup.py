@@ -188,7 +188,7 @@ def test_code_and_lists_within_a_definition_list_entry_are_not_read_as_entries()
     assert [term for term, _ in found] == ["field", "bin"]
 
 
-def test_a_bold_term_before_a_tab_is_defined_under_a_heading_of_definitions() -> None:
+def test_under_a_heading_of_definitions_the_text_after_a_tab_defines_the_bold_term_before_the_tab() -> None:
     def written(heading: str) -> bytes:
         bold = "".join(
             f"<w:p><w:r><w:rPr><w:b/></w:rPr><w:t>{term}</w:t></w:r><w:r><w:tab/><w:t>{body}</w:t></w:r></w:p>"
@@ -214,12 +214,12 @@ def test_a_definition_ends_where_the_markup_starts_the_next_entry() -> None:
     }
 
 
-def test_the_signs_of_code_in_an_entry_stay_in_its_definition() -> None:
+def test_code_characters_in_an_entry_are_kept_in_its_definition() -> None:
     body = "The folder found with (getuser($&lt;))[7] or $LIST[0], named in __LINE__."
     assert _defined(f"<dl><dt>home<dd>{body}<dt>bin<dd>where paper goes</dl>")[0][1] == body.replace("&lt;", "<")
 
 
-def test_several_terms_of_one_entry_are_other_names_of_each_other() -> None:
+def test_several_terms_of_one_entry_are_aliases_of_each_other() -> None:
     found = find_definitions(
         _corpus("<dl><dt>weir<dt>low dam<dd>A wall across a river.<dt>bin<dd>where paper goes</dl>")
     )

@@ -62,7 +62,7 @@ def test_abbreviations_are_read_from_tables_and_columns_of_abbreviations() -> No
     assert (beside.term, beside.abbreviation) == ("Data owner", "DO")
 
 
-def test_columns_of_synonyms_and_related_terms_give_the_other_names_of_a_term_and_the_terms_to_see() -> None:
+def test_columns_of_synonyms_and_related_terms_give_the_aliases_and_the_see_also_terms_of_a_term() -> None:
     first, second = definitions_in(
         "| Term | Definition | Synonyms | See also |\n|---|---|---|---|\n"
         "| Asset register | The list of all assets. | asset list; inventory | Asset owner, **Custodian** |\n"
@@ -115,13 +115,13 @@ def test_a_header_row_repeated_on_the_next_page_is_not_read_as_data() -> None:
     assert defined(text) == TWO
 
 
-def test_a_short_form_in_brackets_after_the_term_of_a_row_is_its_abbreviation() -> None:
+def test_a_short_form_in_brackets_after_a_term_in_a_table_row_is_the_abbreviation_of_the_term() -> None:
     text = "| Term | Meaning |\n|---|---|\n| Digital Pressure Gauge (DPG) | A gauge with a display. |\n"
     found = [one for one in definitions_in(text) if one.pattern == "table"]
     assert [(one.term, one.abbreviation) for one in found] == [("Digital Pressure Gauge", "DPG")]
 
 
-def test_the_column_before_a_business_definition_has_the_terms_without_repeated_headers() -> None:
+def test_terms_are_read_from_the_column_before_a_business_definition_even_if_cells_repeat_their_header() -> None:
     head = "Ref | Area | Element | Business definition | Owner\n"
     rows = "Ref: E-1 | Area: Sites | Element: Inlet Valve | Business definition: Lets water in. | Owner: A. Low\n"
     rows += "Ref: E-2 | Area: Sites | Element: Weir | Business definition: Low wall across a river. | Owner: A. Low\n"

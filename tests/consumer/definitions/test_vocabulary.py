@@ -50,7 +50,7 @@ Das Haus steht für alle offen.|Datenschutz ist eine Aufgabe, die alle angeht.|A
 
 
 @pytest.mark.parametrize(("text", "term"), NAMED)
-def test_the_term_is_read_from_a_sentence_with_each_defining_wording(text: str, term: str) -> None:
+def test_the_term_is_read_from_every_form_of_defining_sentence(text: str, term: str) -> None:
     assert terms_in(text) == [term]
 
 

@@ -88,7 +88,7 @@ def test_the_original_text_of_a_cell_that_was_escaped_as_a_formula_can_be_read_b
     ("text", "written"),
     [("'Priority Services Register' is also a list.", "'Priority Services Register' is also a list."), ("'=1", "''=1")],
 )
-def test_a_quotation_mark_at_the_start_of_a_cell_is_doubled_only_before_a_formula(text: str, written: str) -> None:
+def test_a_leading_apostrophe_is_doubled_only_if_a_formula_follows(text: str, written: str) -> None:
     assert escape_formula(text) == written
     assert unescape_formula(written) == text
 

@@ -73,7 +73,7 @@ def test_a_reference_is_merged_with_the_definition_of_the_same_term() -> None:
     assert clerk["defined_in"].value == ("code.md", "rules.md")
 
 
-def test_a_term_that_refers_to_another_term_gets_the_definition_of_that_term_as_inferred() -> None:
+def test_a_term_that_refers_to_another_term_gets_an_inferred_definition_from_the_other_term() -> None:
     depot = _rows(_result(_context()))["Depot"].cells
     assert depot["definition"].verdict == "inferred"
     assert depot["see_also"].value == ("Store",)

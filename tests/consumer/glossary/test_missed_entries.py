@@ -62,7 +62,7 @@ def test_values_such_as_opening_hours_are_not_counted_as_glossary_entries() -> N
 NAMES = ("ash", "beech", "elm", "fir", "oak")
 
 
-def test_terms_above_indented_text_and_headings_with_one_paragraph_count_in_alphabetical_order() -> None:
+def test_alphabetical_terms_above_indented_text_and_headings_above_a_paragraph_count_as_glossary_entries() -> None:
     indented = "".join(f"{name}\n    Grows here in summer.\n\n" for name in NAMES)
     assert _missed(indented) == (list(NAMES), 5, True)
     headings = "# Trees\n\n" + "".join(f"## {name}\n\nA tree that grows here.\n\n" for name in NAMES)
@@ -71,7 +71,7 @@ def test_terms_above_indented_text_and_headings_with_one_paragraph_count_in_alph
     assert _missed(headings.replace("# Trees", "# Tree glossary")) == ([], 5, False)
 
 
-def test_emphasised_terms_before_a_new_sentence_count_in_alphabetical_order() -> None:
+def test_alphabetical_emphasised_terms_before_a_new_sentence_count_as_glossary_entries() -> None:
     paragraphs = [f"{name} A tree that grows here." for name in NAMES]
     text = "Trees\n\n" + "\n\n".join(paragraphs)
     starts = [text.index(paragraph) for paragraph in paragraphs]

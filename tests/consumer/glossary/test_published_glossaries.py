@@ -23,7 +23,7 @@ TEXTS: tuple[tuple[str, str, type[DocumentReader]], ...] = (
     ("ai-act", "EU_AI_Act.md", MarkdownReader),
     ("rfc4949", "rfc4949.txt", PlainTextReader),
 )
-# Definitions of this text that its gold leaves out.
+# Definitions in this text that are missing from its gold file.
 LEFT_OUT = {"ai-act": ("serious incident", "widespread infringement", "law enforcement authority")}
 
 
@@ -58,7 +58,7 @@ def _found_terms(gold: Mapping[str, str], terms: list[MergedTerm]) -> dict[str, 
 
 
 def _has_first_sentence(meaning: str, terms: list[MergedTerm]) -> bool:
-    """Return whether a term has 80 % of the words of the first sentence of its meaning in the gold."""
+    """Whether a term's definition has 80 % of the words of the first sentence of its gold definition."""
     meaning = re.sub(r"^\d+[a-z]?\.\s*|\([INOD]\)\s*|/[^/]{2,60}/", "", meaning)
     head = re.split(r"(?<=[.])\s+(?=[A-Z1-9])", re.split(r"\b(Tutorial|Usage|Example|See|Compare)\b", meaning)[0])[0]
     words = _folded(head)

@@ -110,7 +110,7 @@ def test_candidate_entities_are_defined_terms_and_nouns_that_are_subject_or_obje
         ("invoice", "document", "inferred"),
     ],
 )
-def test_the_kind_of_a_candidate_is_taken_from_its_definition_or_else_its_name_or_else_its_verbs(
+def test_the_kind_of_a_candidate_comes_from_its_definition_its_name_or_its_verbs_in_this_order(
     name: str, kind: str, verdict: str
 ) -> None:
     row = candidate(result_of(context()), name)
@@ -137,7 +137,7 @@ def test_relationships_have_a_direction_and_a_modality(name: str, modality: str 
     assert row.cells["verb"].verdict == "found"
 
 
-def test_the_subject_that_the_pronoun_they_replaces_is_inferred_from_the_previous_sentence() -> None:
+def test_the_subject_meant_by_the_pronoun_they_is_inferred_from_the_previous_sentence() -> None:
     row = related(result_of(context()))["Trustees approve Catalogue"]
     assert row.cells["verb"].verdict == "inferred"
     assert row.cells["source"].evidence[0].quote.startswith("A3.3 The Trustees must meet")

@@ -65,7 +65,7 @@ def test_settings_of_one_job_kind_change_only_the_row_keys_of_this_kind(
     assert relevant_settings(context, KIND)["llm"]["temperature"] != colder.temperature
 
 
-def test_the_documents_quoted_by_a_row_are_those_of_its_evidence_and_its_inputs(context: JobContext) -> None:
+def test_a_row_quotes_the_documents_of_its_evidence_and_the_documents_of_its_inputs(context: JobContext) -> None:
     one, two = context.corpus.documents
     row = Row(key="k", name="k", cells={"c": found_cell("v", [one.evidence(0, 10, 1.0)])})
     sources, quoted = SourceDocuments(context), ("library", one.document_id, one.document_hash)

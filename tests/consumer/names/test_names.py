@@ -130,7 +130,9 @@ def test_the_searched_forms_of_a_name_are_the_name_its_parts_and_its_aliases_wit
         ("CWO", "Club Welfare Officer", "fuzzy"),
     ],
 )
-def test_near_duplicates_are_less_similar_than_two_spellings_of_one_name(left: str, right: str, how: str) -> None:
+def test_two_spellings_of_a_name_are_recognised_as_alike_and_near_duplicates_are_not(
+    left: str, right: str, how: str
+) -> None:
     assert Names([], _ALIASES).likeness(left, right).how == how
 
 

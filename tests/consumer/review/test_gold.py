@@ -102,7 +102,7 @@ def test_an_optional_gold_term_is_neither_required_nor_counted_as_wrong(gold: Pa
     assert report.share("precision") == GoldShare("precision", 4, 4)
 
 
-def test_a_definition_that_differs_from_that_of_the_gold_term_is_counted_as_wrong(gold: Path) -> None:
+def test_a_definition_that_differs_from_the_gold_definition_is_counted_as_wrong(gold: Path) -> None:
     report = compared(gold, row("Loans", "means we save paper"), *PERFECT[1:])
     assert report.share("precision").right == 3
     assert any(remark.startswith("another definition than in the gold file: Loans") for remark in report.remarks)

@@ -29,7 +29,7 @@ def test_different_words_are_different_terms(one: str, other: str) -> None:
     assert gold_term_key(one) != gold_term_key(other)
 
 
-def test_a_term_that_is_only_an_article_is_a_term() -> None:
+def test_an_article_is_kept_in_a_term_that_consists_only_of_the_article() -> None:
     assert gold_term_key("The") == ("the",)
 
 
@@ -45,7 +45,7 @@ def test_a_text_that_contains_words_is_equal_to_itself(text: str) -> None:
     assert quote_holds(text, f"It is written that {text} and more besides") == (word_share(text, text) == 1)
 
 
-def test_texts_are_equal_if_one_word_in_five_differs_but_not_if_two_words_differ() -> None:
+def test_the_word_share_of_two_texts_is_the_share_of_words_they_have_in_common() -> None:
     assert word_share("one two three four five", "one two three four six") == pytest.approx(0.8)
     assert word_share("one two three four five", "one two three seven six") == pytest.approx(0.6)
 

@@ -78,7 +78,7 @@ def test_a_review_sheet_with_too_many_lines_is_refused(tmp_path: Path) -> None:
 
 @pytest.fixture
 def loaded(tmp_path: Path) -> LoadedSettings:
-    """Return a project whose glossary of two terms is written."""
+    """Return a project in which a glossary of two terms was written."""
     loaded = project(tmp_path, {"a/one.md": some_terms(2)})
     run(loaded)
     return loaded

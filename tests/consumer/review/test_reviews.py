@@ -30,7 +30,7 @@ NAME = JobName("rules", KIND)
 
 @pytest.fixture
 def loaded(tmp_path: Path) -> LoadedSettings:
-    """Return a project whose glossary of four terms in two documents is written."""
+    """Return a project in which a glossary of four terms from two documents was written."""
     loaded = project(tmp_path, {"a/one.md": some_terms(2), "b/two.md": some_terms(2, first=2)})
     run(loaded)
     return loaded
@@ -184,7 +184,7 @@ def test_the_review_overview_counts_fresh_stale_and_lost_reviews(loaded: LoadedS
     assert seen.counts == {"APPROVED": 2, "PENDING": 3}
 
 
-def test_rows_with_changed_source_text_are_listed_with_its_location(loaded: LoadedSettings) -> None:
+def test_rows_are_listed_with_the_document_that_changed_since_they_were_made(loaded: LoadedSettings) -> None:
     with closing(open_state(loaded.data_dir)) as state:
         assert stale_rows(state, NAME, read_sources(job_file(loaded), loaded)) == []
         _change(loaded, "Term 01 means a thing", "Term 01 means a pretty thing")
@@ -207,7 +207,7 @@ def test_forgetting_a_document_deletes_its_rows_and_reviews(loaded: LoadedSettin
 
 
 def _line_of(loaded: LoadedSettings, key: str, status: str, reviewer: str, comment: str = "") -> SheetRow:
-    """Return the line of a sheet that was written now, as a reviewer fills it in."""
+    """Return a line, as filled in by a reviewer, of a sheet that is exported now."""
     seen = _reviews(loaded)[key]["reviewed_at"]
     return replace(_line(key, status, reviewer, comment), reviewed_at=seen)
 

@@ -21,7 +21,7 @@ PLACE = RowId("terms", "Term 01")
 
 @pytest.fixture
 def loaded(tmp_path: Path) -> LoadedSettings:
-    """Return a project whose glossary of two terms is written."""
+    """Return a project in which a glossary of two terms was written."""
     loaded = project(tmp_path, {"a/one.md": some_terms(2)})
     run(loaded)
     return loaded

@@ -28,7 +28,7 @@ def test_jobs_with_the_same_file_name_in_different_folders_write_different_files
     assert _written(loaded, other) == ["rules-glossary.json", "sub-rules-glossary.json"]
 
 
-def test_a_job_named_after_its_kind_does_not_repeat_the_kind(tmp_path: Path) -> None:
+def test_the_output_of_a_job_named_after_its_kind_does_not_repeat_the_kind(tmp_path: Path) -> None:
     loaded = project(tmp_path, {"a/one.md": some_terms(2)})
     named = loaded.config_dir / "consumer" / "glossary.yaml"
     shutil.copy(loaded.config_dir / "consumer" / "rules.yaml", named)

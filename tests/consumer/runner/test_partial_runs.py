@@ -1,4 +1,4 @@
-"""A job run in any parts gives the same result as one run, and makes no row twice."""
+"""A job that is run in several parts gives the same result as a single run, and makes no row twice."""
 
 from pathlib import Path
 

@@ -15,7 +15,7 @@ from stored.folders import run_ingest, write_files
 
 @pytest.fixture
 def loaded(tmp_path: Path) -> LoadedSettings:
-    """Return a project whose glossary of four terms in two documents is written."""
+    """Return a project in which a glossary of four terms from two documents was written."""
     loaded = project(tmp_path, {"a/one.md": some_terms(2), "b/two.md": some_terms(2, first=2)})
     run(loaded)
     return loaded

@@ -47,7 +47,7 @@ def test_the_docstore_lists_the_nodes_of_a_document_in_order(generation: Generat
         assert docstore.get_ref_doc_info(identity) == info
 
 
-def test_the_docstore_returns_none_for_a_missing_node_or_raises_an_error_on_request(generation: Generation) -> None:
+def test_the_docstore_raises_an_error_for_a_missing_node_unless_the_caller_wants_none(generation: Generation) -> None:
     docstore = generation_docstore(generation)
     assert docstore.get_document("nothing", raise_error=False) is None
     with pytest.raises(ValueError, match="nothing"):

@@ -64,7 +64,7 @@ def test_an_imported_copy_of_a_collection_has_the_same_hash_and_gives_the_same_a
     assert again.sha256 == sha256(exported.read_bytes()).hexdigest()
 
 
-def test_documents_within_a_file_artefacts_and_sections_are_exported(store: Store, tmp_path: Path) -> None:
+def test_an_export_includes_artefacts_sections_and_the_documents_within_a_file(store: Store, tmp_path: Path) -> None:
     embedding = FakeEmbedding()
     record = store.collections.create(COLLECTION)
     whole = NewDocument(
@@ -173,7 +173,7 @@ class Forged:
                 package.writestr(name, content)
 
 
-def test_an_export_file_of_version_1_is_imported_although_its_hash_was_computed_otherwise(
+def test_an_export_of_format_version_1_is_imported_despite_its_different_hash_algorithm(
     store: Store, exported: Path, tmp_path: Path
 ) -> None:
     versions = store.generations.versions(store.collections.get(COLLECTION).id, 1)

@@ -185,7 +185,7 @@ def test_forgetting_an_unknown_document_is_refused_with_similar_names(store: Sto
     assert "page-000.md" in caught.value.hint
 
 
-def test_a_forgotten_document_is_stored_again_after_its_file_is_removed_from_the_list_of_forgotten_files(
+def test_a_file_that_is_no_longer_listed_as_forgotten_can_be_stored_again(
     store: Store,
 ) -> None:
     texts = some_documents(4)

@@ -1,4 +1,4 @@
-"""A workspace moves from SQLite to PostgreSQL with equal contents, without embedding, and any number of times."""
+"""A workspace moves from SQLite to PostgreSQL with equal contents, without embedding, and repeatably."""
 
 from contextlib import closing
 from pathlib import Path
@@ -34,7 +34,9 @@ def target(postgres: "PostgresServer", made: StoredLibrary) -> Workspace:
     return postgres.workspace(made.data_dir)
 
 
-def test_everything_is_copied_and_the_files_of_generations_are_used(target: Workspace, made: StoredLibrary) -> None:
+def test_a_migration_copies_the_whole_library_and_keeps_using_the_index_files(
+    target: Workspace, made: StoredLibrary
+) -> None:
     report = migrate_to_server(target, SilentListener())
     assert report.hashes == {COLLECTION: made.hashes[1]}
     assert not report.was_done
@@ -50,7 +52,7 @@ def test_everything_is_copied_and_the_files_of_generations_are_used(target: Work
         assert [job.arguments["n"] for job in JobQueue(state).all()] == [2, 1, 0]
 
 
-def test_the_copy_can_be_written_and_the_original_is_closed(target: Workspace) -> None:
+def test_after_a_migration_the_copy_can_be_written_but_the_original_cannot_be_opened(target: Workspace) -> None:
     migrate_to_server(target, SilentListener())
     with writing(target) as store:
         assert put(store, some_documents(12)).number == 3
@@ -75,7 +77,7 @@ def test_a_database_with_other_collections_is_refused(target: Workspace, made: S
         assert [record.name for record in store.collections.all()] == [COLLECTION]
 
 
-def test_a_damaged_original_is_refused_and_stays_usable(target: Workspace, made: StoredLibrary) -> None:
+def test_a_damaged_store_is_not_migrated_and_can_still_be_opened(target: Workspace, made: StoredLibrary) -> None:
     with closing(SqliteDatabase(made.data_dir / STORE_NAME, for_writing=True)) as database:
         database.execute("UPDATE nodes SET text = 'Changed.' WHERE id = 3")
     with pytest.raises(StoreError, match="row 3 of nodes has changed"):
@@ -90,7 +92,9 @@ class _InterruptedVerification(SilentListener):
             raise KeyboardInterrupt
 
 
-def test_an_interrupted_migration_leaves_both_as_they_were(target: Workspace, made: StoredLibrary) -> None:
+def test_an_interrupted_migration_leaves_the_original_usable_and_can_be_repeated(
+    target: Workspace, made: StoredLibrary
+) -> None:
     with pytest.raises(KeyboardInterrupt):
         migrate_to_server(target, _InterruptedVerification())
     with open_store(made.data_dir) as store:
@@ -100,7 +104,7 @@ def test_an_interrupted_migration_leaves_both_as_they_were(target: Workspace, ma
     assert not migrate_to_server(target, SilentListener()).was_done
 
 
-def test_a_database_with_another_state_is_refused(target: Workspace, made: StoredLibrary) -> None:
+def test_a_database_with_other_conversations_keys_or_jobs_is_refused(target: Workspace, made: StoredLibrary) -> None:
     with closing(open_state(target)) as state:
         KeyTable(state).create("server", ["*"], [])
     with pytest.raises(StoreError, match="other conversations, keys or jobs"):
@@ -109,7 +113,7 @@ def test_a_database_with_another_state_is_refused(target: Workspace, made: Store
         assert store.collections.all()
 
 
-def test_a_state_that_a_former_migration_copied_is_not_copied_again(target: Workspace) -> None:
+def test_state_that_an_earlier_migration_copied_is_not_copied_again(target: Workspace) -> None:
     assert "api_keys" in migrate_to_server(target, SilentListener()).rows
     (target.folder / CACHE_OF).unlink()  # as if the process had been killed before it claimed the folder
     assert migrate_to_server(target, SilentListener()).was_done
@@ -118,7 +122,9 @@ def test_a_state_that_a_former_migration_copied_is_not_copied_again(target: Work
     assert migrate_to_server(target, SilentListener()).was_done
 
 
-def test_an_empty_library_is_moved_once(postgres: "PostgresServer", tmp_path: Path) -> None:
+def test_migrating_an_empty_library_copies_no_rows_and_gives_an_empty_database(
+    postgres: "PostgresServer", tmp_path: Path
+) -> None:
     with writing(tmp_path / "empty"):
         pass
     target = postgres.workspace(tmp_path / "empty")

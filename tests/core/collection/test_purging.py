@@ -185,7 +185,7 @@ def test_a_purge_reports_words_of_erased_text_that_files_still_contain(data_dir:
     assert not receipt.is_clean
 
 
-def test_a_purge_searches_for_stored_words_of_forgotten_documents_and_then_erases_the_stored_words(
+def test_a_purge_searches_for_sample_words_of_forgotten_documents_and_then_erases_the_samples(
     data_dir: Path, folder: Path
 ) -> None:
     _forget(data_dir, folder)

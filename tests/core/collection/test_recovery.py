@@ -1,4 +1,4 @@
-"""A damaged store is replaced by a store of all its undamaged rows, and what is lost is named."""
+"""A damaged store is replaced by a store of all its undamaged rows, and lost documents are named."""
 
 import shutil
 import sqlite3
@@ -82,7 +82,7 @@ def test_a_changed_vector_is_restored_from_the_arrays_of_the_generation(made: St
     assert published(made.data_dir)[0] == made.hashes[1]
 
 
-def test_a_document_whose_vector_is_lost_everywhere_is_left_for_the_next_ingest(made: StoredLibrary) -> None:
+def test_a_document_whose_vector_is_lost_everywhere_must_be_ingested_again(made: StoredLibrary) -> None:
     _, before = published(made.data_dir)
     change(made.data_dir, "UPDATE vectors SET vector = zeroblob(256) WHERE id = 5")
     for path in (made.data_dir / "collections" / COLLECTION).glob("*/vectors.npy"):
@@ -95,7 +95,9 @@ def test_a_document_whose_vector_is_lost_everywhere_is_left_for_the_next_ingest(
 
 @pytest.mark.parametrize(("start", "size"), [(0, 16), (0, 100), (20, 1), (100, 64), (100, 3900), (0, 4096)])
 @pytest.mark.parametrize("backup", [True, False])
-def test_a_damaged_beginning_of_the_file_loses_no_row(made: StoredLibrary, start: int, size: int, backup: bool) -> None:
+def test_no_row_is_lost_if_the_beginning_of_the_store_file_is_damaged(
+    made: StoredLibrary, start: int, size: int, backup: bool
+) -> None:
     if backup:
         with writing(made.data_dir) as store:
             rotate_backups(store.database, keep=1)
@@ -105,7 +107,7 @@ def test_a_damaged_beginning_of_the_file_loses_no_row(made: StoredLibrary, start
     assert published(made.data_dir)[0] == made.hashes[1]
 
 
-def test_every_page_of_the_file_can_be_damaged_without_losing_more_than_its_documents(made: StoredLibrary) -> None:
+def test_damage_to_a_page_of_the_store_file_loses_only_the_documents_on_that_page(made: StoredLibrary) -> None:
     _, before = published(made.data_dir)
     size = (made.data_dir / STORE_NAME).stat().st_size
     for page in range(1, size // 4096, 3):
@@ -131,7 +133,7 @@ def test_a_missing_store_is_restored_from_the_latest_backup(made: StoredLibrary)
     assert published(made.data_dir)[0] == made.hashes[1]
 
 
-def test_a_store_without_a_readable_byte_and_without_a_backup_is_refused_with_the_cure(made: StoredLibrary) -> None:
+def test_recovering_a_wholly_unreadable_store_without_a_backup_is_refused_with_a_hint(made: StoredLibrary) -> None:
     path = made.data_dir / STORE_NAME
     path.write_bytes(b"\xaa" * path.stat().st_size)
     with writer_lock(made.data_dir, "test"), pytest.raises(StoreError, match="Nothing can be read") as refused:

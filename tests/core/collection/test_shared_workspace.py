@@ -53,7 +53,9 @@ def test_hashes_and_answers_are_the_same_as_with_sqlite(here: Workspace, tmp_pat
     assert results[0] == results[1]
 
 
-def test_another_machine_builds_the_files_and_gives_the_same_answers(here: Workspace, there: Workspace) -> None:
+def test_another_machine_builds_its_own_index_files_and_gives_the_same_answers(
+    here: Workspace, there: Workspace
+) -> None:
     with writing(here) as store:
         put(store, some_documents(10))
         ours = _answers(store)
@@ -67,7 +69,7 @@ def test_another_machine_builds_the_files_and_gives_the_same_answers(here: Works
         assert (there.folder / "collections" / COLLECTION / "1" / "passport.json").is_file()
 
 
-def test_drafts_of_files_do_not_stay_after_a_full_disk_or_a_kill(
+def test_unfinished_index_files_are_removed_after_a_full_disk_or_a_kill(
     here: Workspace, there: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with writing(here) as store:
@@ -83,7 +85,7 @@ def test_drafts_of_files_do_not_stay_after_a_full_disk_or_a_kill(
         assert not drafts.exists()
 
 
-def test_a_publish_by_one_machine_is_read_by_the_other(here: Workspace, there: Workspace) -> None:
+def test_a_generation_published_by_one_machine_is_read_by_another_machine(here: Workspace, there: Workspace) -> None:
     with writing(here) as store:
         put(store, some_documents(20))
     with writing(there) as store:
@@ -110,7 +112,9 @@ def test_a_generation_that_another_machine_reads_is_kept(here: Workspace, there:
             assert store.generation_names()[COLLECTION] == {"4", "5"}
 
 
-def test_files_of_a_dropped_collection_with_the_same_name_are_not_used(here: Workspace, there: Workspace) -> None:
+def test_index_files_of_a_dropped_collection_are_not_used_for_a_new_collection_of_the_same_name(
+    here: Workspace, there: Workspace
+) -> None:
     with writing(here) as store:
         put(store, some_documents(3))
     with open_store(there) as store:
@@ -127,7 +131,7 @@ def test_files_of_a_dropped_collection_with_the_same_name_are_not_used(here: Wor
         assert _answers(store) == ours
 
 
-def test_damaged_files_of_one_machine_are_built_again_under_the_same_number(here: Workspace) -> None:
+def test_repairing_the_damaged_index_files_of_one_machine_keeps_the_generation_number(here: Workspace) -> None:
     with writing(here) as store:
         put(store, some_documents(3))
         ours = _answers(store)

@@ -1,4 +1,4 @@
-"""The fields of a published generation are those of its documents and chunks."""
+"""The fields of a published generation come from the metadata of its documents and chunks."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -35,7 +35,9 @@ def test_the_positions_of_the_highest_scores_equal_those_of_a_stable_sort(scores
 
 
 @given(st.integers(1, 20), st.data())
-def test_each_missed_neighbour_lowers_the_recall_once_wherever_it_ranks(count: int, data: st.DataObject) -> None:
+def test_each_missed_neighbour_lowers_the_recall_by_the_same_amount_whatever_its_rank(
+    count: int, data: st.DataObject
+) -> None:
     cosines = np.linspace(1, 0, count + 20, dtype=np.float32)
     missed = data.draw(st.sets(st.integers(0, count - 1)))
     found = np.delete(cosines[: count + len(missed)], sorted(missed))
@@ -110,7 +112,7 @@ def test_pickled_arrays_are_never_loaded(tmp_path: Path) -> None:
         read_arrays(tmp_path)
 
 
-def test_a_change_moves_the_first_kept_node_although_the_nodes_before_it_are_removed() -> None:
+def test_applying_a_change_that_removes_the_first_node_keeps_the_other_nodes_in_order() -> None:
     nothing = GenerationContents((), (), np.zeros((0, 1), dtype=np.float32))
     moved, none = np.array([-1, 0, 1, -1, 2]), np.zeros(0, dtype=np.int64)
     change = GenerationChange((1, 2), (2,), moved, (), nothing, none, np.array([b"b", b"c", b"e"]))

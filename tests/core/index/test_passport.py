@@ -75,7 +75,7 @@ def test_changed_missing_and_additional_files_of_a_generation_are_reported(direc
     ]
 
 
-def test_the_hash_of_the_database_of_chroma_ignores_only_the_table_that_changes_when_it_is_opened(
+def test_the_hash_of_a_chroma_database_ignores_only_the_table_that_opening_the_database_changes(
     directory: Path,
 ) -> None:
     path = directory / "chroma" / "chroma.sqlite3"

@@ -45,7 +45,7 @@ RARE, COMMON = stable_code("tenant_id", "rare"), stable_code("doc_type", "common
 
 
 class Graph:
-    """4,000 points with a graph, nine of ten of which are dead in the last generation, and the same as arrays."""
+    """4,000 points with a graph, and the same vectors as arrays; nine of ten points are dead in the last generation."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         chance = np.random.default_rng(11)
@@ -70,7 +70,7 @@ class Graph:
         return f"node-{place:05}"
 
     def best(self, vector: NDArray[np.float32], places: Sequence[int], count: int) -> list[str]:
-        """Return the nearest of these points by their arrays."""
+        """Return the nearest of these points, computed from the arrays."""
         chosen = np.array(places)
         order = np.argsort(-(self.vectors[chosen] @ vector), kind="stable")[:count]
         return [self.name(int(place)) for place in chosen[order]]
@@ -84,7 +84,7 @@ class Graph:
         return sum(len(set(ids) & set(self.best(vector, places, count))) for vector, ids in pairs) / (count * 40)
 
     def scans(self) -> int:
-        """Return how often the graph was asked."""
+        """Return how often the graph was scanned."""
         self.database.rows("SELECT pg_stat_force_next_flush()")
         name = f"{table_name(LINEAGE).partition('.')[2]}_graph"
         [(scans,)] = self.database.rows("SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = ?", (name,))
@@ -136,15 +136,15 @@ def test_a_search_examines_enough_candidates_for_a_recall_of_98_percent(graph: G
     assert len(found) == 40  # what the server's own setting would find
 
 
-def test_a_search_goes_on_while_it_finds_points_of_other_generations(graph: Graph) -> None:
+def test_a_search_that_finds_points_of_other_generations_continues_until_its_results_are_complete(graph: Graph) -> None:
     before = graph.scans()
     assert graph.recall(LAST, range(0, SIZE, 10), 40) >= 0.95
     assert graph.scans() == before + 40
 
 
-def test_every_search_has_a_plan_for_its_own_generation_and_number_of_results(graph: Graph) -> None:
+def test_each_search_is_planned_for_its_own_generation_and_number_of_results(graph: Graph) -> None:
     before, view = graph.scans(), PointsView(LINEAGE, 1)
-    for vector in questions(12):  # the driver prepares a statement that it has sent five times
+    for vector in questions(12):  # after five executions the driver turns a statement into a prepared statement
         [found] = graph.points.nearest(view, vector[np.newaxis], SIZE)
         assert len(found) == SIZE
     assert graph.scans() == before  # all points are found by reading the table
@@ -171,7 +171,7 @@ def test_filtered_searches_are_exact_and_never_use_the_graph(
     assert graph.scans() == before
 
 
-def test_settings_of_a_search_end_with_it(graph: Graph) -> None:
+def test_the_session_settings_of_a_search_are_reset_after_the_search(graph: Graph) -> None:
     names = "current_setting('hnsw.iterative_scan', true), current_setting('plan_cache_mode')"
     graph.points.nearest(LAST, questions(1), 5)
     assert graph.database.rows(f"SELECT {names}") == [("off", "auto")]
@@ -189,7 +189,7 @@ class WithoutFilters(PostgresDatabase):
 
 
 class LittleSharedMemory(PostgresDatabase):
-    """A session of a server whose container has too little shared memory for workers that build a graph."""
+    """A session of a server that has too little shared memory for building a graph with parallel workers."""
 
     def execute(self, statement: str, parameters: Sequence[object] = ()) -> None:
         """Refuse to build a graph by several workers."""
@@ -198,7 +198,9 @@ class LittleSharedMemory(PostgresDatabase):
         super().execute(statement, parameters)
 
 
-def test_a_graph_is_built_without_workers_if_shared_memory_is_missing_and_settings_end_with_it(graph: Graph) -> None:
+def test_a_graph_is_built_without_workers_if_shared_memory_is_too_small_and_the_settings_are_reset(
+    graph: Graph,
+) -> None:
     names = ("maintenance_work_mem", "max_parallel_maintenance_workers")
     with closing(LittleSharedMemory(graph.database._workspace, STORE_SCHEMA)) as session:
         before = [session.rows(f"SHOW {name}") for name in names]
@@ -209,7 +211,7 @@ def test_a_graph_is_built_without_workers_if_shared_memory_is_missing_and_settin
         points.keep(view.lineage, ())
 
 
-def test_the_policy_shows_a_caller_only_its_own_points_even_without_the_filter(graph: Graph) -> None:
+def test_the_row_level_policy_shows_a_caller_only_its_own_points_even_without_a_filter(graph: Graph) -> None:
     rare, common, nobody = (
         DocumentCondition(*one) for one in [("tenant_id", ("rare",)), ("doc_type", ("common",)), ("tenant_id", ("x",))]
     )
@@ -228,7 +230,7 @@ def test_the_policy_shows_a_caller_only_its_own_points_even_without_the_filter(g
         assert points.nearest(view, asked, 9, filters) != [graph.best(one, rare_ones, 9) for one in asked]
 
 
-def test_row_level_security_shows_a_caller_its_texts_and_its_uploads_alone(here: PgvectorPlace) -> None:
+def test_row_level_security_shows_a_caller_only_its_own_texts_and_uploads(here: PgvectorPlace) -> None:
     with writing(here.workspace) as store:
         put(store, some_documents(3), MODEL, index=PGVECTOR, document_of=_of_tenant)
         record = store.collections.get(COLLECTION)
@@ -267,7 +269,7 @@ def _store_failed_upload(store: Store, collection: int, tenant: str) -> None:
     )
 
 
-def test_a_search_of_a_caller_needs_no_condition_in_this_program(
+def test_row_level_security_restricts_a_search_even_if_the_program_omits_the_conditions(
     here: PgvectorPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with writing(here.workspace) as store:
@@ -287,7 +289,7 @@ def test_a_search_of_a_caller_needs_no_condition_in_this_program(
         assert restrict(unrestricted, conditions).size == 12  # without the policies
 
 
-def test_conditions_cannot_be_left_out_without_row_level_security(
+def test_the_program_cannot_omit_the_conditions_without_row_level_security(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with writing(tmp_path) as store:
@@ -303,7 +305,7 @@ def _of_tenant(path: str, texts: Sequence[str], collection: str) -> NewDocument:
     return replace(document, metadata={"tenant_id": document.title})
 
 
-def test_another_machine_asks_the_points_and_writes_only_changed_ones(
+def test_another_machine_searches_the_stored_points_and_writes_only_changed_points(
     here: PgvectorPlace, there: PgvectorPlace
 ) -> None:
     with writing(here.workspace) as store:
@@ -337,7 +339,7 @@ def test_lost_points_are_written_again_by_any_machine(here: PgvectorPlace, there
     assert len(here.tables()) == 1
 
 
-def test_a_search_whose_table_was_dropped_by_another_machine_is_done_here(here: PgvectorPlace) -> None:
+def test_a_search_returns_all_results_after_another_machine_dropped_its_table(here: PgvectorPlace) -> None:
     with writing(here.workspace) as store:
         put(store, some_documents(3), MODEL, index=PGVECTOR)
         with open_store(here.workspace) as reading, open_generation(reading, COLLECTION) as generation:
@@ -382,7 +384,7 @@ def test_a_purge_erases_the_bytes_of_dead_points(here: PgvectorPlace, postgres: 
 
 
 def _has_bytes(place: PgvectorPlace, server: "PostgresServer", text: str) -> bool:
-    """Return whether the file of the table of points has a text."""
+    """Return whether the file of the table of points contains a text."""
     [table] = place.tables()
     name = place.workspace.connection_string().rpartition("/")[2]
     server.execute("CHECKPOINT")
@@ -404,7 +406,7 @@ def test_an_exported_collection_is_imported_into_points(here: PgvectorPlace, tmp
     assert answers(here.workspace) == answers(local)
 
 
-def test_a_collection_moves_into_points_and_back_without_embedding(here: PgvectorPlace) -> None:
+def test_a_collection_can_switch_to_pgvector_and_back_and_leaves_no_points(here: PgvectorPlace) -> None:
     with writing(here.workspace) as store:
         for index, count in ((None, 0), (PGVECTOR, 12), (None, 0)):
             put(store, some_documents(3), MODEL, index=index)
@@ -415,7 +417,7 @@ def test_a_collection_moves_into_points_and_back_without_embedding(here: Pgvecto
             assert len(here.stored()) == count
 
 
-def test_a_file_as_database_is_refused_by_the_settings_and_by_a_publish(tmp_path: Path) -> None:
+def test_pgvector_without_postgresql_storage_is_refused_by_the_settings_and_by_the_index_check(tmp_path: Path) -> None:
     (tmp_path / "config").mkdir()
     path = tmp_path / "config" / "rag_config.yaml"
     path.write_text("index:\n  backend: pgvector\n")
@@ -436,7 +438,7 @@ def _refusal(place: PgvectorPlace) -> IndexRefused:
     return raised.value
 
 
-def test_a_role_that_may_not_create_the_extension_is_told_who_does(
+def test_the_error_for_a_role_that_may_not_create_the_extension_names_the_statement_to_run(
     here: PgvectorPlace, postgres: "PostgresServer"
 ) -> None:
     name = here.workspace.connection_string().rpartition("/")[2]
@@ -465,7 +467,7 @@ def test_an_extension_that_is_too_old_is_named_with_the_command_that_updates_it(
     assert "ALTER EXTENSION vector UPDATE" in error.hint
 
 
-def test_a_server_without_the_extension_is_told_to_install_it(tmp_path: Path) -> None:
+def test_the_error_for_a_server_without_the_extension_names_the_version_to_install(tmp_path: Path) -> None:
     from stored.postgres import new_server
 
     with new_server() as server:
@@ -476,6 +478,6 @@ def test_a_server_without_the_extension_is_told_to_install_it(tmp_path: Path) ->
     assert "Install pgvector 0.8.4 or newer" in error.hint
 
 
-def test_the_doctor_says_nothing_of_points_that_are_not_used(here: PgvectorPlace) -> None:
+def test_the_doctor_does_not_check_points_if_pgvector_is_not_in_use(here: PgvectorPlace) -> None:
     with writing(here.workspace):
         assert "not checked" in describe_points(here.workspace, is_chosen=False)

@@ -69,7 +69,7 @@ def best(generation: Generation, count: int = 500) -> list[str]:
     return [node_id for node_id, _ in generation.nearest(QUESTION, count)]
 
 
-def test_only_changed_points_are_written_and_each_generation_finds_its_own(place: PointsPlace) -> None:
+def test_only_changed_points_are_written_and_each_generation_finds_its_own_points(place: PointsPlace) -> None:
     before, after = some_documents(6), {**some_documents(5), **some_documents(1, first=9)}
     with writing(place.workspace) as store:
         publish(place, store, before)
@@ -87,7 +87,7 @@ def test_only_changed_points_are_written_and_each_generation_finds_its_own(place
         assert old.notes == ()
 
 
-def test_a_point_whose_metadata_changed_is_written_again_although_its_vector_did_not(place: PointsPlace) -> None:
+def test_a_point_is_written_again_even_if_only_its_metadata_changed(place: PointsPlace) -> None:
     documents = some_documents(3)
     with writing(place.workspace) as store:
         publish(place, store, documents)
@@ -102,7 +102,7 @@ def test_a_point_whose_metadata_changed_is_written_again_although_its_vector_did
         assert generation.notes == ()
 
 
-def test_two_collections_and_two_data_directories_of_one_physical_collection_never_mix(place: PointsPlace) -> None:
+def test_points_of_two_collections_or_data_directories_in_one_physical_collection_never_mix(place: PointsPlace) -> None:
     with writing(place.workspace) as store:
         publish(place, store, some_documents(3), name="left")
         publish(place, store, some_documents(3, first=2), name="right")
@@ -120,7 +120,7 @@ def test_two_collections_and_two_data_directories_of_one_physical_collection_nev
     assert len({lineage for lineage, *_ in place.stored()}) == 1
 
 
-def test_points_of_a_crashed_publish_are_seen_by_nobody_and_deleted_by_the_next_writer(place: PointsPlace) -> None:
+def test_points_of_a_crashed_publish_are_never_returned_and_are_deleted_by_the_next_writer(place: PointsPlace) -> None:
     with writing(place.workspace) as store:
         publish(place, store, some_documents(4))
     lineage, former = place.stored()[0][0], [row[1] for row in place.stored()[:5]]
@@ -137,12 +137,12 @@ def test_points_of_a_crashed_publish_are_seen_by_nobody_and_deleted_by_the_next_
     assert not [row for row in place.stored() if row[1].startswith("made")]
 
 
-def test_a_fresh_build_that_crashed_leaves_points_that_the_next_writer_deletes(place: PointsPlace) -> None:
+def test_the_next_writer_deletes_the_points_of_a_crashed_fresh_build(place: PointsPlace) -> None:
     with writing(place.workspace) as store:
         publish(place, store, some_documents(2))
         former = place.stored()[0][0]
         publish(place, store, some_documents(3), afresh=True)
-        store.collections.delete(store.collections.get(COLLECTION).id)  # the rows of neither are left
+        store.collections.delete(store.collections.get(COLLECTION).id)  # this deletes the rows of both generations
     with writing(place.workspace) as store:
         remove_leftovers(store)
         assert lineages_of(store).all() == []
@@ -150,7 +150,7 @@ def test_a_fresh_build_that_crashed_leaves_points_that_the_next_writer_deletes(p
     assert place.stored() == []
 
 
-def test_dead_points_are_collected_once_no_reader_has_their_generation_open(place: PointsPlace) -> None:
+def test_points_that_were_removed_are_kept_until_no_reader_has_their_generation_open(place: PointsPlace) -> None:
     with writing(place.workspace) as store:
         publish(place, store, some_documents(4))
     reading = open_store(place.workspace)
@@ -169,7 +169,7 @@ def test_dead_points_are_collected_once_no_reader_has_their_generation_open(plac
     assert {row[3] for row in place.stored()} == {4, ALIVE}
 
 
-def test_a_publish_upon_a_rolled_back_generation_starts_a_new_lineage(place: PointsPlace) -> None:
+def test_publishing_after_a_rollback_starts_a_new_lineage_of_points(place: PointsPlace) -> None:
     with writing(place.workspace) as store:
         publish(place, store, some_documents(4))
         publish(place, store, some_documents(3))
@@ -183,7 +183,7 @@ def test_a_publish_upon_a_rolled_back_generation_starts_a_new_lineage(place: Poi
     assert len({lineage for lineage, *_ in place.stored()}) == 2
 
 
-def test_missing_points_are_noted_searched_exactly_found_by_verify_and_repaired(place: PointsPlace) -> None:
+def test_missing_points_cause_exact_search_with_a_note_and_verify_finds_and_repairs_them(place: PointsPlace) -> None:
     with writing(place.workspace) as store:
         publish(place, store, some_documents(4))
     place.lose(3)
@@ -199,7 +199,7 @@ def test_missing_points_are_noted_searched_exactly_found_by_verify_and_repaired(
     assert len(place.stored()) == 16
 
 
-def test_points_with_other_codes_are_found_by_verify(place: PointsPlace) -> None:
+def test_the_verification_finds_points_whose_filter_codes_differ_from_those_of_their_nodes(place: PointsPlace) -> None:
     with writing(place.workspace) as store:
         publish(place, store, some_documents(2))
         place.recode()
@@ -219,14 +219,14 @@ def test_a_purge_leaves_only_points_of_the_published_generation(place: PointsPla
     assert len(place.stored()) == 12
 
 
-def test_a_value_has_one_code_in_every_generation_and_none_in_another_field() -> None:
+def test_the_filter_code_of_a_value_depends_only_on_the_value_and_its_field() -> None:
     assert stable_code("year", 2020) == stable_code("year", 2020.0) != stable_code("year", "2020")
     assert stable_code("year", 2020) != stable_code("edition", 2020)
     assert 0 <= stable_code("title", "é") < 2**63
 
 
 class Shelves:
-    """The same chunks, searched here and there."""
+    """The same chunks in two indexes: in files on this machine, and in a database."""
 
     def __init__(self, here: Searchable, there: Searchable) -> None:
         self.both = here, there
@@ -237,7 +237,7 @@ SHARES = {f"tenant-{number}": share for number, share in enumerate((1, 20, 500))
 
 @pytest.fixture(scope="module", params=["qdrant", "pgvector"])
 def shelves(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelves]:
-    """The same 1,000 chunks, of tenants of .1 %, 2 % and 50 % and others, searched here and in a database."""
+    """The same 1,000 chunks in both indexes; three files have .1 %, 2 % and 50 % of them, other files the rest."""
     texts = [f"Entry {number} about vessel {number % 37} and quay {number % 11}." for number in range(1000)]
     documents: dict[str, list[str]] = {}
     for name, share in SHARES.items():
@@ -265,7 +265,7 @@ CONDITION = st.tuples(st.lists(FILE, max_size=5, unique=True), st.booleans())
     number=st.integers(0, 50),
     top_k=st.sampled_from([1, 7, 50, 1000]),
 )
-def test_filtered_answers_are_those_of_the_local_index(
+def test_filtered_searches_give_the_same_results_as_the_local_index(
     shelves: Shelves, conditions: list[tuple[list[str], bool]], number: int, top_k: int
 ) -> None:
     vector, answers = MODEL.embed_question(f"vessel {number}"), []

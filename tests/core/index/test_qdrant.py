@@ -21,7 +21,7 @@ from qdrant_client import models as q  # noqa: E402
 NOWHERE = IndexSettings(backend="qdrant", url="http://127.0.0.1:9", timeout_seconds=1)
 
 
-def test_a_copied_data_directory_does_not_change_the_points_of_the_other(tmp_path: Path) -> None:
+def test_a_copied_data_directory_does_not_change_the_points_of_the_original(tmp_path: Path) -> None:
     with writing(tmp_path / "one") as store:
         put(store, some_documents(3), MODEL, index=QDRANT_FOLDER)
     record = next((tmp_path / "one" / "points").glob("*.json"))
@@ -33,7 +33,7 @@ def test_a_copied_data_directory_does_not_change_the_points_of_the_other(tmp_pat
     assert QdrantPlace(tmp_path / "one").stored() == kept
 
 
-def test_a_publish_without_its_server_changes_nothing_and_names_the_mend(tmp_path: Path) -> None:
+def test_a_publish_without_its_server_fails_with_a_hint_and_changes_nothing(tmp_path: Path) -> None:
     with writing(tmp_path) as store:
         put(store, some_documents(2), MODEL, index=QDRANT_FOLDER)
         with pytest.raises(IndexUnavailable, match=r"http://127\.0\.0\.1:9 cannot be reached") as raised:
@@ -44,7 +44,7 @@ def test_a_publish_without_its_server_changes_nothing_and_names_the_mend(tmp_pat
         assert generation.size == 8
 
 
-def test_a_folder_that_another_client_has_open_is_named(tmp_path: Path) -> None:
+def test_a_qdrant_folder_that_another_process_has_open_is_reported(tmp_path: Path) -> None:
     with (
         QdrantPlace(tmp_path).points(),
         PointDatabases(tmp_path) as others,
@@ -57,7 +57,7 @@ def test_a_folder_that_another_client_has_open_is_named(tmp_path: Path) -> None:
     ("size", "distance", "shown"),
     [(33, q.Distance.COSINE, "33 dimensions and the distance Cosine"), (32, q.Distance.DOT, "the distance Dot")],
 )
-def test_a_collection_of_another_dimension_or_distance_is_refused(
+def test_a_qdrant_collection_with_another_dimension_or_distance_is_refused(
     tmp_path: Path, size: int, distance: q.Distance, shown: str
 ) -> None:
     with QdrantPlace(tmp_path).qdrant() as database:
@@ -68,7 +68,7 @@ def test_a_collection_of_another_dimension_or_distance_is_refused(
     assert collection_name(MODEL.fingerprint) in str(raised.value)
 
 
-def test_the_key_comes_from_the_environment_or_a_file_and_is_never_shown(tmp_path: Path) -> None:
+def test_the_database_key_is_read_from_an_environment_variable_or_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "key"
     path.write_text("sesame\n")
     assert database_key({}) is None

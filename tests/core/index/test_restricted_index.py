@@ -1,4 +1,4 @@
-"""A restricted index answers as an index that contains only the documents that fulfil the conditions."""
+"""A restricted index gives the same results as an index of only the documents that fulfil the conditions."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -40,7 +40,9 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Searchable,
         yield restrict(whole, CONDITIONS), _index(folder / "one", opened, OWN)
 
 
-def test_size_ids_documents_and_fields_are_those_of_the_own_documents(both: tuple[Searchable, Searchable]) -> None:
+def test_a_restricted_index_has_the_size_ids_and_fields_of_its_own_documents(
+    both: tuple[Searchable, Searchable],
+) -> None:
     restricted, alone = both
     assert restricted.size == alone.size == 4
     assert list(restricted.every_id()) == list(alone.every_id())
@@ -54,7 +56,7 @@ def test_size_ids_documents_and_fields_are_those_of_the_own_documents(both: tupl
             assert list(own.values) == list(expected.values), name
 
 
-def test_words_are_those_of_the_own_documents(both: tuple[Searchable, Searchable]) -> None:
+def test_a_restricted_index_knows_only_the_words_of_its_own_documents(both: tuple[Searchable, Searchable]) -> None:
     restricted, alone = both
     stems = ["zbetatravel", "zacmetravel", "calendar", "euro"]
     assert restricted.frequencies(stems) == alone.frequencies(stems)
@@ -64,7 +66,7 @@ def test_words_are_those_of_the_own_documents(both: tuple[Searchable, Searchable
     assert restricted.having(["zbetatravel"], 10) == []
 
 
-def test_a_search_finds_the_own_chunks_only(both: tuple[Searchable, Searchable]) -> None:
+def test_a_search_in_a_restricted_index_finds_only_its_own_chunks(both: tuple[Searchable, Searchable]) -> None:
     restricted, alone = both
     vector = MODEL.embed_question("Who approves zbetatravel?")
     assert dict(restricted.nearest(vector, 10)) == pytest.approx(dict(alone.nearest(vector, 10)))
@@ -91,14 +93,14 @@ def test_a_chunk_or_document_of_another_tenant_cannot_be_read_by_its_id(tmp_path
             assert FOREIGN not in str(refused.value.hint)
 
 
-def test_a_condition_on_a_field_that_no_document_has_allows_nothing(both: tuple[Searchable, Searchable]) -> None:
+def test_a_condition_on_a_field_that_no_document_has_allows_no_document(both: tuple[Searchable, Searchable]) -> None:
     _, alone = both
     nothing = restrict(alone, (DocumentCondition("doc_type", ("policy",)),))
     assert (nothing.size, nothing.documents(), list(nothing.every_id())) == (0, [], [])
     assert nothing.nearest(MODEL.embed_question("x"), 5) == []
 
 
-def test_the_identity_contains_the_conditions_so_that_caches_keep_them_apart(
+def test_indexes_with_different_conditions_have_different_identities_for_caches(
     both: tuple[Searchable, Searchable],
 ) -> None:
     _, alone = both

@@ -1,4 +1,4 @@
-"""A generation that is built from the former one and the changed chunks equals one that is built from the store."""
+"""A generation built from the previous one and the changed chunks equals a generation built from the store."""
 
 import random
 import sqlite3
@@ -115,7 +115,7 @@ def _contents(generation: Generation) -> dict[str, Any]:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("graph_from", [10, 50_000])
 @pytest.mark.parametrize("seed", range(20 if FULL else 2))
-def test_a_generation_built_from_the_former_one_equals_one_built_from_the_store(
+def test_a_generation_updated_from_the_previous_one_equals_a_generation_built_from_the_store(
     tmp_path: Path, seed: int, graph_from: int
 ) -> None:
     chance, texts = _chance(seed), _library(60)
@@ -136,7 +136,7 @@ def test_a_generation_built_from_the_former_one_equals_one_built_from_the_store(
     assert updated >= 2
 
 
-def test_a_field_of_another_type_is_built_from_the_values_of_all_chunks(tmp_path: Path) -> None:
+def test_a_field_whose_type_changes_is_rebuilt_from_the_values_of_all_chunks(tmp_path: Path) -> None:
     texts = _library(60)
     with writing(tmp_path / "data") as store:
         _publish(store, texts, 10)
@@ -160,7 +160,7 @@ def test_a_field_of_another_type_is_built_from_the_values_of_all_chunks(tmp_path
             assert (field.type, field.values) == ("text", ["0.5", "high"])
 
 
-def test_search_in_a_changed_large_collection_finds_what_exact_search_finds(tmp_path: Path) -> None:
+def test_a_search_in_an_updated_large_collection_finds_the_same_chunks_as_an_exact_search(tmp_path: Path) -> None:
     texts = _library(60)
     with writing(tmp_path / "data") as store:
         _publish(store, texts, 10)
@@ -177,7 +177,7 @@ def test_search_in_a_changed_large_collection_finds_what_exact_search_finds(tmp_
                 assert np.allclose(found.similarities or [], cosines, atol=1e-6)
 
 
-def test_large_files_are_shared_until_the_index_is_built_afresh(tmp_path: Path) -> None:
+def test_generations_share_large_files_until_the_index_is_rebuilt_completely(tmp_path: Path) -> None:
     texts = _library(60)
     with writing(tmp_path / "data") as store:
         _publish(store, texts, 10)
@@ -261,7 +261,7 @@ def test_a_damaged_file_is_not_the_base_of_the_next_generation(tmp_path: Path) -
 
 
 def test_an_embedding_model_can_be_loaded_after_a_graph_was_built(tmp_path: Path) -> None:
-    """Of the two libraries, one crashed the process if it was loaded last; only a process of its own shows that."""
+    """One library crashed the process if it was loaded after the other, which only a separate process can show."""
     script = (
         "import sys, numpy; from pathlib import Path; from elt_llm_core.index.usearch import build_graph;"
         " from elt_llm_core.settings.tree import ChromaSettings;"
@@ -273,7 +273,7 @@ def test_an_embedding_model_can_be_loaded_after_a_graph_was_built(tmp_path: Path
     assert (done.returncode, done.stdout) == (0, "loaded\n"), done.stderr
 
 
-def test_a_kept_graph_of_other_vectors_is_found(tmp_path: Path) -> None:
+def test_a_graph_that_was_built_from_other_vectors_is_reported(tmp_path: Path) -> None:
     with writing(tmp_path / "data") as store:
         _publish(store, _library(60), 10)
         with open_generation(store, COLLECTION) as generation:
@@ -285,14 +285,14 @@ def test_a_kept_graph_of_other_vectors_is_found(tmp_path: Path) -> None:
             assert len(graph_faults(other, arrays, fresh=False)) == 2
 
 
-def test_damaged_arrays_of_a_large_collection_restore_no_vector_into_a_damaged_store(tmp_path: Path) -> None:
+def test_no_vector_is_restored_into_a_damaged_store_from_damaged_arrays(tmp_path: Path) -> None:
     data_dir = tmp_path / "data"
     with writing(data_dir) as store:
         _publish(store, _library(60), 10)
         published = _publish(store, _edited(_library(60), _chance(1), 0), 10)
         path = store.folder(COLLECTION) / str(published.number) / "vector_rows.npy"
     rows = np.load(path)
-    rows[:10] = rows[1:11]  # the places of the chunks that follow
+    rows[:10] = rows[1:11]  # each of these chunks refers to the vector of the next chunk
     path.unlink()
     np.save(path, rows)
     with closing(sqlite3.connect(data_dir / STORE_NAME)) as damaged, damaged:

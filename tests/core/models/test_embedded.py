@@ -120,7 +120,7 @@ def test_the_llama_index_methods_return_the_same_vectors_as_embed_texts(model: E
 
 
 def test_the_model_writes_no_identifier_of_the_machine_into_the_home_folder(tmp_path: Path) -> None:
-    """ONNX Runtime writes one for its telemetry, but not if a variable such as CI shows that this is a test."""
+    """ONNX Runtime writes an identifier for its telemetry, except if a variable such as CI indicates a test."""
     script = "from elt_llm_core.models.embedded import EmbeddedMiniLm; EmbeddedMiniLm(threads=1).embed_question('word')"
     environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
     subprocess.run([sys.executable, "-c", script], check=True, env=environment)

@@ -43,7 +43,7 @@ except ModelError as error:
 
 
 def known(**sha256: str) -> KnownModel:
-    """A known model whose checksums are given by the stem of the file."""
+    """A listed model; checksums are passed by file name without suffix, and all other files have no checksum."""
     checksums = {file: sha256[Path(file).stem] for file in FILES if Path(file).stem in sha256}
     return KnownModel(
         name="tiny",
@@ -90,7 +90,7 @@ def test_a_pulled_model_runs_and_gives_the_same_scores_as_the_original(
     assert set(hub.keys) == {None}
 
 
-def test_a_file_without_a_known_checksum_is_recorded_and_must_match_at_the_next_pull(
+def test_a_checksum_that_is_not_listed_is_recorded_and_must_match_at_the_next_pull(
     hub: ModelHub, models_dir: Path
 ) -> None:
     content = hub.repositories[REPOSITORY]["config.json"]
@@ -129,7 +129,9 @@ def test_an_unreachable_model_hub_is_reported_with_its_address(models_dir: Path)
     assert left_behind(models_dir) == []
 
 
-def test_a_model_hub_that_lacks_the_repository_is_named(hub: ModelHub, models_dir: Path) -> None:
+def test_the_error_for_a_repository_that_the_model_hub_lacks_names_the_repository(
+    hub: ModelHub, models_dir: Path
+) -> None:
     hub.repositories.clear()
     with pytest.raises(ModelError, match=f"does not have all files of '{REPOSITORY}'"):
         pull_model(known(), models_dir, hub.url, allowed=True)

@@ -25,7 +25,7 @@ def _chat(server: ModelHttpServer, content: str = "Is it so?", **body: Any) -> h
     return _post(server, "/api/chat", messages=messages, stream=False, options={"num_ctx": 1024}, **body)
 
 
-def test_a_change_of_client_does_not_load_the_model_again() -> None:
+def test_requests_from_another_client_with_equal_options_do_not_reload_the_model() -> None:
     with running_model_server(ScriptedBackend()) as server, open_llm(settings_of("ollama", server)) as llm:
         for _ in range(2):
             _chat(server)
@@ -124,7 +124,7 @@ def test_the_time_out_error_names_a_loaded_model_that_hangs() -> None:
     assert "smaller model" in error.hint
 
 
-def test_the_time_out_error_reports_a_server_that_has_not_loaded_a_model_as_loading() -> None:
+def test_the_time_out_error_states_that_the_server_has_not_loaded_the_model_yet() -> None:
     with running_model_server(ScriptedBackend()) as server:
         assert "it has not loaded 'scripted:latest' yet" in str(_timeout(server))
 

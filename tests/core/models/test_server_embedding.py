@@ -205,7 +205,7 @@ class Turned(ScriptedBackend):
         return [[-value for value in vector] for vector in vectors], tokens
 
 
-def test_the_address_of_a_hosted_embedding_service_is_refused() -> None:
+def test_the_address_of_a_hosted_embedding_service_is_refused_unless_the_settings_allow_it() -> None:
     chosen = {"base_url": "https://models.example.com/v1"}
     with pytest.raises(SettingsError, match="allow_remote_models"):
         create_embedding(settings_of("openai_like", openai_like=chosen))

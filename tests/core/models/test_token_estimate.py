@@ -12,7 +12,7 @@ EMBEDDED = EmbeddedMiniLm()
 def test_token_spans_ascend_within_the_text_and_none_is_empty(text: str) -> None:
     spans = ESTIMATE.spans(text)
     assert all(0 <= start < end <= len(text) for start, end in spans)
-    # One character may be several tokens, of which each has it for its span.
+    # One character may be several tokens; each of them has the character as its span.
     assert spans == sorted(spans)
 
 
@@ -53,6 +53,6 @@ def test_each_model_family_is_recognised_by_the_model_names_that_servers_use() -
     assert find_model_family("a-model-of-my-own") is None
 
 
-def test_no_entry_of_the_list_of_model_families_prevents_a_later_entry_from_matching() -> None:
+def test_every_model_family_in_the_list_can_be_matched() -> None:
     for known in model_families():
         assert find_model_family("".join(known.parts)) is known

@@ -57,7 +57,7 @@ def test_a_named_file_takes_precedence_over_a_discovered_file(tmp_path: Path) ->
     assert loaded.project == tmp_path
 
 
-def test_a_missing_settings_file_is_refused_if_it_is_named(tmp_path: Path) -> None:
+def test_a_missing_settings_file_is_an_error_if_the_caller_named_the_file(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"^nowhere\.yaml: the file cannot be read: No such file"):
         load_settings(Path("nowhere.yaml"), {}, tmp_path)
 

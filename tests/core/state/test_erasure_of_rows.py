@@ -102,9 +102,7 @@ def test_dropping_a_collection_erases_the_job_rows_and_reviews_of_the_collection
     assert _keys(state) == (["other"], ["other"], ["other"])
 
 
-def test_a_row_that_is_not_erased_keeps_its_review_status_but_not_comments_on_erased_text(
-    data_dir: Path, state: Database
-) -> None:
+def test_a_review_keeps_its_status_but_loses_its_comment_on_an_erased_document(data_dir: Path, state: Database) -> None:
     place = RowId("terms", "a.md")
     documents = frozenset({_quoted(data_dir, "b.md")})
     JobReviewTable(state).put(NAME, [StoredReview(place, "REJECTED", "kim", f"It said {CANARY}.", "seen", documents)])

@@ -16,7 +16,7 @@ def queue(workspace: Workspace) -> Iterator[JobQueue]:
         yield JobQueue(state)
 
 
-def test_a_job_whose_files_another_machine_has_is_left_to_it(queue: JobQueue) -> None:
+def test_a_job_is_left_to_the_machine_that_stores_its_files(queue: JobQueue) -> None:
     foreign = queue.submit("ingest", {"machine": "there", "uploads": ["a.md"]}, "local")
     own = queue.submit("ingest", {"machine": "here", "uploads": ["b.md"]}, "local")
     free = queue.submit("ingest", {}, "local")
@@ -54,7 +54,7 @@ def test_a_queued_job_is_started_only_once(queue: JobQueue) -> None:
     assert queue.get(job.id).pid == 1
 
 
-def test_the_next_job_has_a_requested_kind_and_is_not_postponed(queue: JobQueue) -> None:
+def test_the_next_job_is_of_a_requested_kind_and_not_one_of_the_excluded_jobs(queue: JobQueue) -> None:
     first, second, third = (queue.submit(kind, {}, "local") for kind in ("ingest", "glossary", "ingest"))
     assert queue.waiting() == 3
     wanted = queue.next(["glossary"])
@@ -84,7 +84,7 @@ def test_a_job_that_repeatedly_kills_its_process_fails(queue: JobQueue) -> None:
     assert "It died." in ended.error
 
 
-def test_a_cancelled_job_stays_cancelled_when_its_worker_ends_it(queue: JobQueue) -> None:
+def test_a_cancelled_job_stays_cancelled_when_its_worker_reports_another_end(queue: JobQueue) -> None:
     job = queue.submit("ingest", {}, "local")
     queue.begin(job.id, 1)
     queue.cancel(job.id)

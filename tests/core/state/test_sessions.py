@@ -72,7 +72,7 @@ def test_deleting_a_conversation_deletes_its_turns(sessions: SessionTable, datab
     assert database.rows("SELECT * FROM turns") == []
 
 
-def test_only_the_last_turn_is_deleted_and_the_next_first_question_becomes_the_title(sessions: SessionTable) -> None:
+def test_only_the_last_turn_can_be_deleted_and_a_new_first_question_becomes_the_title(sessions: SessionTable) -> None:
     session = sessions.create(["library"])
     for question in ("First?", "Second?"):
         sessions.add(session, question, result(question))
@@ -96,7 +96,7 @@ def test_turns_about_a_document_are_deleted_with_the_document(sessions: SessionT
     assert sessions.get(session_id).title == "second?"
 
 
-def test_an_answer_of_a_language_model_that_read_an_erased_turn_is_erased(sessions: SessionTable) -> None:
+def test_an_answer_is_erased_if_its_language_model_read_an_erased_turn(sessions: SessionTable) -> None:
     session_id = sessions.create(["library"])
     sessions.add(session_id, "canary?", result("canary?", "canary of doc-1"))
     kept = sessions.add(session_id, "second?", result("second?", "about doc-2"))

@@ -1,4 +1,4 @@
-"""Every row has a checksum. Writers check all rows before they build upon them, and readers check the rows they use."""
+"""Every row has a checksum. Writers check all rows before they change anything, and readers check the rows they use."""
 
 import sqlite3
 from contextlib import closing

@@ -41,7 +41,7 @@ def test_a_sweep_keeps_vectors_and_texts_of_every_kept_generation(store: Store) 
         assert len(generation.nodes(generation.ids)) == 8
 
 
-def test_vectors_of_two_fingerprints_with_the_same_text_are_removed_separately(store: Store) -> None:
+def test_vectors_of_the_same_text_with_two_fingerprints_are_removed_separately(store: Store) -> None:
     put(store, some_documents(2), FakeEmbedding(version="1"))
     put(store, some_documents(2), FakeEmbedding(version="2"), name="other")
     assert _count(store, "vectors") == 16
@@ -76,7 +76,7 @@ def test_a_sweep_keeps_only_the_rows_of_an_interrupted_ingest_of_another_collect
 
 
 @pytest.mark.parametrize("is_collected", [False, True])
-def test_an_erasure_leaves_no_vector_of_another_model_that_an_interrupted_run_used(
+def test_an_erasure_also_removes_vectors_that_an_interrupted_run_made_with_another_model(
     store: Store, is_collected: bool
 ) -> None:
     put(store, some_documents(2))

@@ -69,7 +69,7 @@ def _pointers(store: Store) -> tuple[int | None, int | None, bool]:
     return record.published, record.previous, record.rolled_back
 
 
-def test_rolling_back_to_the_previous_generation_twice_publishes_the_first_one_again(store: Store) -> None:
+def test_repeating_a_rollback_changes_nothing_and_the_newer_generation_can_be_published_again(store: Store) -> None:
     _publish(store, 1, None)
     _publish(store, 2, 1)
     store.generations.point_at(_record(store).id, 1)

@@ -63,7 +63,7 @@ def test_a_pin_on_a_generation_ends_with_its_process(make: Callable[[int], Path]
     assert discard_generation(directory, tmp_path / "trash")
 
 
-def test_pinning_chooses_a_generation_that_is_published_while_pinning(
+def test_a_generation_that_is_published_during_pinning_is_the_one_that_is_pinned(
     make: Callable[[int], Path], tmp_path: Path
 ) -> None:
     make(1)

@@ -1,4 +1,4 @@
-"""A PostgreSQL database: its locks, its lost connections, and what is said of one that cannot be used."""
+"""A PostgreSQL database: its locks, its lost connections, and the errors for a database that cannot be used."""
 
 import select
 import socket
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def shared(postgres: "PostgresServer", tmp_path: Path) -> Workspace:
-    """An empty workspace with a database of its own."""
+    """An empty workspace with a separate database."""
     return postgres.workspace(tmp_path / "shared")
 
 
@@ -62,7 +62,7 @@ def _cut(postgres: "PostgresServer", database: PostgresDatabase) -> None:
     postgres.execute(f"SELECT pg_terminate_backend({pid}, 5000)")
 
 
-def test_both_databases_have_the_same_tables_and_columns(shared: Workspace, tmp_path: Path) -> None:
+def test_sqlite_and_postgresql_have_the_same_tables_and_columns(shared: Workspace, tmp_path: Path) -> None:
     with open_store(shared, for_writing=True) as store, closing(open_state(shared)) as state:
         statement = (
             "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()"
@@ -79,7 +79,7 @@ def test_both_databases_have_the_same_tables_and_columns(shared: Workspace, tmp_
     assert theirs - of_the_server == ours
 
 
-def test_a_second_writer_is_refused_at_once_and_told_who_writes(shared: Workspace) -> None:
+def test_a_second_writer_is_refused_at_once_and_the_error_names_the_first_writer(shared: Workspace) -> None:
     assert lock_holder(shared) is None
     with writer_lock(shared, "elt-llm ingest"):
         began = time.monotonic()
@@ -96,12 +96,12 @@ def test_a_second_writer_is_refused_at_once_and_told_who_writes(shared: Workspac
     assert lock_holder(shared) is None
 
 
-def test_the_store_can_be_opened_for_writing_once(shared: Workspace) -> None:
+def test_a_store_that_is_open_for_writing_cannot_be_opened_for_writing_again(shared: Workspace) -> None:
     with open_store(shared, for_writing=True), pytest.raises(LockHeld):
         open_store(shared, for_writing=True)
 
 
-def test_jobs_have_locks_of_their_own(shared: Workspace) -> None:
+def test_each_job_has_its_own_lock(shared: Workspace) -> None:
     with writer_lock(shared, "job", "jobs/a"), writer_lock(shared, "job", "jobs/b"), writer_lock(shared, "ingest"):
         assert lock_holder(shared, "jobs/a") is not None
         assert lock_holder(shared, "jobs/c") is None
@@ -122,7 +122,7 @@ def test_a_writer_whose_connection_is_cut_stores_nothing_more(shared: Workspace,
         assert [(record.name, record.last_number) for record in store.collections.all()] == [("before", 0)]
 
 
-def test_a_cut_writer_is_not_connected_again(shared: Workspace, postgres: "PostgresServer") -> None:
+def test_a_writer_whose_connection_was_cut_is_not_reconnected(shared: Workspace, postgres: "PostgresServer") -> None:
     with writing(shared) as store:
         assert isinstance(store.database, PostgresDatabase)
         _cut(postgres, store.database)
@@ -161,7 +161,7 @@ def test_a_transaction_begins_again_on_a_new_connection(shared: Workspace, postg
         assert state.rows("SELECT count(*) FROM measures") == [(1,)]
 
 
-def test_a_pin_is_not_taken_again_after_its_generation_was_deleted(
+def test_a_pin_is_not_restored_on_reconnection_if_its_generation_was_deleted(
     shared: Workspace, postgres: "PostgresServer"
 ) -> None:
     with writing(shared) as store:
@@ -183,7 +183,9 @@ def test_a_pin_is_not_taken_again_after_its_generation_was_deleted(
         assert is_unpinned(collector, 2, 1)
 
 
-def test_a_connection_that_is_cut_while_it_begins_is_named(shared: Workspace, postgres: "PostgresServer") -> None:
+def test_a_connection_that_is_cut_at_its_start_is_reported_as_lost(
+    shared: Workspace, postgres: "PostgresServer"
+) -> None:
     with _cut_after_login(postgres.port) as port:
         cut = _with_dsn(shared, lambda dsn: dsn.replace(str(postgres.port), str(port)))
         with pytest.raises(StoreUnavailable, match="connection to PostgreSQL was lost"):
@@ -192,7 +194,7 @@ def test_a_connection_that_is_cut_while_it_begins_is_named(shared: Workspace, po
 
 @contextmanager
 def _cut_after_login(port: int) -> Iterator[int]:
-    """Yield a port that leads to the server until it is ready for the first statement, which is never answered."""
+    """Yield a port that relays a login to the server, and then closes the connection at the first statement."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         relay = threading.Thread(target=_relay_login, args=(listener, port))
         relay.start()
@@ -231,7 +233,7 @@ def test_transactions_of_the_same_schema_run_one_after_the_other(session: Postgr
     assert session.rows("SELECT n FROM public.counter") == [(60,)]
 
 
-def test_placeholders_are_translated_in_one_place(session: PostgresDatabase) -> None:
+def test_numbered_placeholders_are_translated_for_postgresql(session: PostgresDatabase) -> None:
     assert session.rows("SELECT ?2 || ?1 || ?2 || '%'", ("a", "b")) == [("bab%",)]
     assert sorted(session.rows("SELECT value FROM " + session.EACH_NUMBER + " AS v", ("[3, 1]",))) == [(1,), (3,)]  # noqa: S608
 
@@ -253,7 +255,7 @@ def test_a_folder_belongs_to_one_database(shared: Workspace, postgres: "Postgres
         pass
 
 
-def test_a_folder_with_a_library_in_sqlite_is_refused_and_kept(shared: Workspace) -> None:
+def test_a_folder_with_an_sqlite_library_is_refused_and_left_unchanged(shared: Workspace) -> None:
     with writing(shared.folder) as store:
         put(store, some_documents(1))
     for for_writing in (True, False):
@@ -273,7 +275,7 @@ def _refusal(workspace: Workspace) -> EltError:
     return caught.value
 
 
-def test_a_connection_string_that_cannot_be_used_is_named_and_never_printed(shared: Workspace) -> None:
+def test_an_unusable_connection_string_is_reported_but_never_printed(shared: Workspace) -> None:
     changes: list[tuple[Callable[[str], str], str]] = [
         (lambda _: "postgresql://user:correct horse@[::1", "cannot be parsed"),
         (lambda _: "host=127.0.0.1 nonsense=horse", "cannot be parsed"),
@@ -290,7 +292,9 @@ def test_a_connection_string_that_cannot_be_used_is_named_and_never_printed(shar
     assert "cannot be read" in str(_refusal(missing))
 
 
-def test_a_role_without_rights_is_told_what_it_lacks(shared: Workspace, postgres: "PostgresServer") -> None:
+def test_the_error_for_a_role_without_privileges_names_the_privilege_to_grant(
+    shared: Workspace, postgres: "PostgresServer"
+) -> None:
     role = f"reader_{uuid.uuid4().hex}"
     postgres.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'plain'")
     limited = _with_dsn(shared, lambda dsn: dsn.replace("postgres:correct%20horse", f"{role}:plain"))
@@ -301,7 +305,7 @@ def test_a_role_without_rights_is_told_what_it_lacks(shared: Workspace, postgres
         describe_server(limited)
 
 
-def test_a_statement_that_takes_too_long_names_the_setting(session: PostgresDatabase) -> None:
+def test_the_error_for_a_statement_that_times_out_names_the_setting(session: PostgresDatabase) -> None:
     session.execute("SET statement_timeout = 50")
     with pytest.raises(StoreError, match="timeout") as caught:
         session.rows("SELECT pg_sleep(5)")
@@ -309,7 +313,9 @@ def test_a_statement_that_takes_too_long_names_the_setting(session: PostgresData
     assert session.rows("SELECT 1") == [(1,)]
 
 
-def test_the_server_looks_for_a_machine_that_has_died(shared: Workspace, session: PostgresDatabase) -> None:
+def test_sessions_have_timeouts_that_detect_a_machine_that_has_died(
+    shared: Workspace, session: PostgresDatabase
+) -> None:
     names = ("tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count")
     assert [session.rows("SELECT current_setting(?)", (name,)) for name in names] == [[("30",)], [("10",)], [("3",)]]
     with closing(open_state(shared)) as state:
@@ -317,7 +323,7 @@ def test_the_server_looks_for_a_machine_that_has_died(shared: Workspace, session
         assert state.rows("SHOW lock_timeout") == [("20s",)]
 
 
-def test_a_transaction_of_the_state_that_waits_too_long_can_be_repeated(shared: Workspace) -> None:
+def test_a_state_transaction_that_waited_too_long_for_a_lock_can_be_repeated(shared: Workspace) -> None:
     with closing(open_state(shared)) as first, closing(open_state(shared)) as second:
         second.execute("SET lock_timeout = 50")
         with first.transaction(), pytest.raises(StoreUnavailable, match="lock timeout"), second.transaction():
@@ -327,7 +333,7 @@ def test_a_transaction_of_the_state_that_waits_too_long_can_be_repeated(shared: 
 
 
 @pytest.mark.parametrize("statement", ["SELECT CAST(? AS text)", "SELECT CAST(? AS json) ->> 0"])
-def test_a_text_with_a_nul_character_is_told_to_be_excluded(session: PostgresDatabase, statement: str) -> None:
+def test_a_text_with_a_nul_character_is_refused_with_a_hint(session: PostgresDatabase, statement: str) -> None:
     with pytest.raises(StoreError) as caught:
         session.rows(statement, ('["a\\u0000b"]' if "json" in statement else "a\0b",))
     assert "no NUL character" in caught.value.hint
@@ -338,9 +344,9 @@ def test_a_server_that_is_too_old_is_refused() -> None:
         check_server_version(130_014)
 
 
-def test_a_pooler_that_mixes_sessions_is_found_out(shared: Workspace, session: PostgresDatabase) -> None:
+def test_a_connection_pooler_that_mixes_sessions_is_detected(shared: Workspace, session: PostgresDatabase) -> None:
     class Pooled(PostgresDatabase):
-        """A session as a pooler in transaction mode gives it: while another client uses it, statements go elsewhere."""
+        """A session behind a pooler in transaction mode: some statements run in another session of the server."""
 
         def holds(self, key: int) -> bool:
             with closing(PostgresDatabase(shared, STORE_SCHEMA)) as elsewhere:
@@ -352,7 +358,7 @@ def test_a_pooler_that_mixes_sessions_is_found_out(shared: Workspace, session: P
             check_session_locks(pooled, session, 7)
 
 
-def test_a_lock_is_taken_while_another_session_is_in_a_transaction(shared: Workspace) -> None:
+def test_a_lock_can_be_taken_while_another_session_is_in_a_transaction(shared: Workspace) -> None:
     hasty = _with_dsn(shared, lambda dsn: f"{dsn}?options=-c%20statement_timeout%3D2000")
     with (
         open_store(shared, for_writing=True) as store,
@@ -367,7 +373,7 @@ def test_the_doctor_describes_a_server_and_changes_nothing(shared: Workspace) ->
     assert not has_store(shared)
 
 
-def test_the_doctor_finds_out_why_row_level_security_is_not_in_force(tmp_path: Path) -> None:
+def test_the_doctor_reports_why_row_level_security_is_not_in_force(tmp_path: Path) -> None:
     from stored.postgres import new_server
 
     with new_server() as server:
@@ -403,7 +409,7 @@ def test_a_workspace_never_shows_its_connection_string(shared: Workspace) -> Non
         pass
 
 
-def test_without_a_connection_string_the_variable_is_named(tmp_path: Path) -> None:
+def test_the_error_for_a_missing_connection_string_names_the_environment_variable(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="ELT_LLM_DSN is empty"):
         open_store(Workspace(tmp_path, "postgres"))
 
@@ -419,7 +425,7 @@ def test_without_a_connection_string_the_variable_is_named(tmp_path: Path) -> No
         ("connection failed: could not translate host name", "cannot be reached"),
     ],
 )
-def test_what_libpq_says_of_a_failed_connection_is_told_in_our_words(said: str, shown: str) -> None:
+def test_errors_of_libpq_for_failed_connections_are_reworded_without_the_server_address(said: str, shown: str) -> None:
     error = _connect_error(said, "ELT_LLM_DSN")
     assert shown in str(error)
     assert "10.0.0.1" not in f"{error} {error.hint}"

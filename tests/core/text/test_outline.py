@@ -46,7 +46,7 @@ def test_the_section_paths_of_many_headings_without_a_top_level_take_linear_time
         ("elements.ODS", 2, None, ""),
     ],
 )
-def test_a_sheet_of_a_workbook_is_named_instead_of_counted_as_a_page(
+def test_a_page_label_is_a_page_number_or_the_name_of_a_workbook_sheet(
     source: str, page: int | None, section: str | None, label: str
 ) -> None:
     assert page_label(source, page, section) == label

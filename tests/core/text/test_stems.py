@@ -93,7 +93,7 @@ def test_text_that_consists_of_stopwords_has_no_stems() -> None:
     assert KeywordTokeniser().stems("") == []
 
 
-def test_each_language_has_its_own_tokeniser_fingerprint_which_never_changes() -> None:
+def test_each_language_has_its_own_tokeniser_fingerprint() -> None:
     fingerprints = {language: KeywordTokeniser(language).fingerprint for language in languages()}
     assert len(set(fingerprints.values())) == len(languages())
     assert fingerprints["en"] == KeywordTokeniser().fingerprint

@@ -1,4 +1,4 @@
-"""Every Compute parses and embeds alike, and a cluster that cannot be used is refused with the mend."""
+"""Every kind of Compute gives the same documents and vectors, and an unusable cluster is refused with a hint."""
 
 import socket
 import subprocess
@@ -26,7 +26,7 @@ FAKE = EmbeddingSettings(provider="fake")
 
 
 class ActorHere(RayCompute):
-    """Everything of a Ray compute except Ray: the code of an actor runs in this process."""
+    """A Ray compute without Ray: the code of its actor runs in this process."""
 
     def __init__(self) -> None:
         super().__init__(Settings(embedding=FAKE, ingest=IngestSettings(ray_address="nowhere:1")), LIMITS)
@@ -58,14 +58,14 @@ def requests_of(docs: Path) -> list[ParseRequest]:
     return [ParseRequest(path, options=ReaderOptions(), within=docs) for path in sorted(docs.rglob("*.*"))]
 
 
-def test_documents_come_in_the_order_of_the_requests(compute: Compute, docs: Path) -> None:
+def test_documents_are_returned_in_the_order_of_the_requests(compute: Compute, docs: Path) -> None:
     requests = requests_of(docs)
     for request, outcome in zip(requests, compute.read_all(requests), strict=True):
         assert isinstance(outcome, ParsedDocument)
         assert outcome.title == f"Note {int(request.path.stem.removeprefix('note-'))}"
 
 
-def test_a_file_that_cannot_be_read_gives_its_reason_among_the_others(compute: Compute, docs: Path) -> None:
+def test_a_file_that_cannot_be_read_gives_a_reason_in_place_of_its_document(compute: Compute, docs: Path) -> None:
     (docs / "a-broken.pdf").write_bytes(b"%PDF-1.4\nnothing\n%%EOF\n")
     (docs / "b-large.md").write_bytes(b"x" * (1 << 21))
     (docs / "c-link.md").symlink_to("/etc/hostname")
@@ -77,21 +77,21 @@ def test_a_file_that_cannot_be_read_gives_its_reason_among_the_others(compute: C
     assert reasons[1:] == ["is 2 MB, more than the limit of 1 MB", "is a symbolic link that leads out of the folder"]
 
 
-def test_a_path_that_the_system_refuses_to_examine_fails_alone(compute: Compute, docs: Path) -> None:
+def test_a_path_that_the_system_refuses_to_examine_does_not_affect_other_files(compute: Compute, docs: Path) -> None:
     requests = [ParseRequest(docs / f"{'x' * 300}.md", within=docs), *requests_of(docs)]
     first, *others = compute.read_all(requests)
     assert "File name too long" in str(first)
     assert all(isinstance(outcome, ParsedDocument) for outcome in others)
 
 
-def test_vectors_come_in_the_order_of_the_batches(compute: Compute) -> None:
+def test_vectors_are_returned_in_the_order_of_the_batches(compute: Compute) -> None:
     model = FakeEmbedding()
     batches: list[Sequence[str]] = [["One mast.", "Two keels."], ["Three sails."]]
     for batch, vectors in zip(batches, compute.embedding(model).embed_batches(batches), strict=True):
         assert np.array_equal(vectors, model.embed_texts(batch))
 
 
-def test_the_model_of_an_ingest_embeds_alike_here_and_in_an_actor(compute: Compute) -> None:
+def test_an_embedding_model_gives_the_same_vectors_in_this_process_and_in_an_actor(compute: Compute) -> None:
     model = FakeEmbedding()
     used = compute.embedding(model)
     [vectors] = used.embed_batches([["One mast."]])
@@ -110,7 +110,7 @@ def test_an_actor_gets_names_and_bytes_but_no_path(docs: Path, tmp_path: Path) -
         assert str(tmp_path) not in repr(vars(compute._actor))
 
 
-def test_an_actor_removes_the_files_of_one_that_was_killed() -> None:
+def test_an_actor_removes_the_temporary_files_of_a_killed_actor() -> None:
     code = "from elt_llm_ingest.sandbox.guards import own_folder; import os, signal; made = own_folder()"
     code += "; print(made.__enter__(), flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     killed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -133,14 +133,14 @@ def test_an_altered_answer_of_an_actor_is_refused(docs: Path) -> None:
             list(compute.embedding(FakeEmbedding()).embed_batches([["One mast."]]))
 
 
-def test_a_model_server_is_asked_by_the_ingest_itself_not_by_actors() -> None:
+def test_the_ingest_process_itself_calls_a_model_server_instead_of_the_actors() -> None:
     settings = Settings(embedding=EmbeddingSettings(provider="ollama"), ingest=IngestSettings(ray_address="nowhere:1"))
     model = FakeEmbedding()
     assert RayCompute(settings, LIMITS).embedding(model) is model
 
 
 @pytest.mark.network
-def test_an_address_where_nothing_listens_is_named_at_once(tmp_path: Path) -> None:
+def test_a_cluster_address_where_nothing_listens_is_reported_at_once(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
     compute = create_compute(Settings(ingest=IngestSettings(compute="ray", ray_address=address)))
@@ -163,7 +163,7 @@ def test_ray_without_an_address_is_refused_with_the_command_that_starts_a_cluste
 
 
 @pytest.mark.parametrize("part", ["Python", "Ray", "elt-llm", "pypdfium2", "kreuzberg", "model"])
-def test_a_node_with_another_version_is_named_with_the_mend(part: str) -> None:
+def test_a_cluster_node_with_another_version_is_reported_with_a_hint(part: str) -> None:
     compute = ActorHere()
     compute._expected = compute._actor.describe()
     with pytest.raises(IngestError, match=f"has {part} 0.0, but this machine has") as raised:

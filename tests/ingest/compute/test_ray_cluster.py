@@ -43,7 +43,7 @@ def docs(tmp_path: Path) -> Path:
 
 
 class Interrupter(SilentListener):
-    """A progress listener that does something after some files."""
+    """A progress listener that calls a function after `after` steps of progress."""
 
     def __init__(self, after: int, action: Callable[[], object]) -> None:
         self._left, self._action = after, action
@@ -57,7 +57,7 @@ class Interrupter(SilentListener):
 def ingest(
     folder: Path, docs: Path, address: str = "", listener: ProgressListener | None = None, **settings: str
 ) -> IngestReport:
-    """Ingest as the command does, on this machine or on a cluster; small batches, so that there are many."""
+    """Ingest as the command does, on this machine or on a cluster, with many small batches."""
     environment = {"ELT_LLM_EMBEDDING__PROVIDER": "fake", "ELT_LLM_EMBEDDING__BATCH_SIZE": "8", **settings}
     if address:
         # The cluster listens at every address of this machine; the tests may use loopback only.
@@ -82,7 +82,7 @@ def kill_an_actor(cluster: Any) -> None:
     os.kill(actors[0], signal.SIGKILL)
 
 
-def test_a_collection_made_on_a_cluster_has_the_hash_of_a_local_one(
+def test_a_collection_made_on_a_cluster_has_the_same_hash_as_one_made_locally(
     cluster: Any, home: Path, tmp_path: Path, docs: Path
 ) -> None:
     (docs / "broken.pdf").write_bytes(b"%PDF-1.4\nnothing more\n%%EOF\n")
@@ -98,7 +98,9 @@ def test_a_collection_made_on_a_cluster_has_the_hash_of_a_local_one(
 
 @pytest.mark.ray
 @pytest.mark.parametrize("after", [1, FILES + 2])
-def test_a_killed_actor_costs_nothing_but_time(cluster: Any, tmp_path: Path, docs: Path, after: int) -> None:
+def test_an_ingest_gives_the_same_collection_if_an_actor_is_killed(
+    cluster: Any, tmp_path: Path, docs: Path, after: int
+) -> None:
     """The first actor is killed among the files, the second among the embedding batches."""
     here = ingest(tmp_path / "local", docs)
     killer = Interrupter(after, lambda: kill_an_actor(cluster))
@@ -123,7 +125,9 @@ def test_an_interrupted_ingest_on_a_cluster_resumes_where_it_stopped(cluster: An
 
 
 @pytest.mark.ray
-def test_a_compute_works_again_after_each_failure(cluster: Any, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_compute_works_again_after_each_kind_of_failure(
+    cluster: Any, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     address = f"127.0.0.1:{cluster.address.rpartition(':')[2]}"
     settings = Settings(embedding=EmbeddingSettings(provider="fake"), ingest=IngestSettings(ray_address=address))
     requests = [ParseRequest(path, within=docs) for path in sorted(docs.rglob("*.md"))]
@@ -144,7 +148,7 @@ def test_a_compute_works_again_after_each_failure(cluster: Any, docs: Path, monk
 
 
 @pytest.mark.ray
-def test_a_killed_node_costs_nothing_but_time(home: Path, tmp_path: Path, docs: Path) -> None:
+def test_an_ingest_gives_the_same_collection_if_a_node_is_killed(home: Path, tmp_path: Path, docs: Path) -> None:
     here = ingest(tmp_path / "local", docs)
     with two_nodes(home) as own:
         node = own.list_all_nodes()[-1]
@@ -179,7 +183,7 @@ def test_workers_that_have_neither_the_store_nor_the_documents_on_their_disk_giv
 
 
 @pytest.mark.ray
-def test_ray_writes_nothing_into_the_home_folder_and_keeps_the_handler_of_sigterm(
+def test_ray_writes_nothing_into_the_home_folder_and_leaves_the_sigterm_handler_unchanged(
     cluster: Any, home: Path, tmp_path: Path, docs: Path
 ) -> None:
     handler = signal.getsignal(signal.SIGTERM)

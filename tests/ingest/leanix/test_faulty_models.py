@@ -69,7 +69,7 @@ def test_a_line_with_an_open_end_is_reported_as_an_incomplete_relationship(line:
     assert note.startswith("relations with an end without an entity: 1 (Member - ")
 
 
-def test_a_relation_that_names_other_fact_sheets_than_it_connects_is_reported() -> None:
+def test_a_relation_is_reported_if_its_data_names_other_fact_sheets_than_those_it_connects() -> None:
     third = fact_sheet("c", "Club", "c")
     data = {"relationId": "r", "sourceFactSheetId": "m", "targetFactSheetId": "c"}
     found = model(*TWO, third, relation("e", data, source="a", target="b"))

@@ -13,7 +13,7 @@ from sampling import generated
 
 PAGES = 2
 drawing = script("drawing")
-# Every sign that XML can hold; names are in one line, as labels are read.
+# Every character that XML can contain. Names have one line, because labels are read as one line.
 signs = st.characters(exclude_categories=("Cs", "Cc", "Cn", "Co"))
 names = st.text(signs, min_size=1, max_size=12).map(lambda text: " ".join(text.split())).filter(bool)
 verbs = (names | st.just("")).filter(lambda name: not label_cardinality(name) and not cardinality_pair(name))

@@ -67,7 +67,7 @@ def test_the_quality_seal_is_read_from_either_of_two_columns(key: str) -> None:
     assert _one("u", "Project", "P", "APPROVED", keys=("id", "type", "name", key)).quality == "APPROVED"
 
 
-def test_relations_are_resolved_by_display_name_within_the_type_of_their_column() -> None:
+def test_relations_are_resolved_by_display_name_within_the_fact_sheet_type_of_their_column() -> None:
     keys = (*KEYS, "relApplicationToProject:displayName", "relToParent:displayName")
     inventory = build_inventory(
         _sheet(

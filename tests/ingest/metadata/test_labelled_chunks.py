@@ -16,7 +16,7 @@ EVERY = [
     json.loads(line)
     for line in (Path(__file__).parent / "labelled_chunks.jsonl").read_text(encoding="utf-8").splitlines()
 ]
-# The dense part names three times as many organisations as text usually does: measured, but not held to a threshold.
+# The dense part names three times as many organisations as usual text, so it is measured but has no threshold.
 CHUNKS = [chunk for chunk in EVERY if chunk["part"] != "dense"]
 FIELDS = ("dates", "organisations")
 OWN_F1 = 0.9

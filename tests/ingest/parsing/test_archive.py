@@ -175,7 +175,7 @@ def test_files_that_are_not_zip_archives_are_refused(tmp_path: Path, data: bytes
 
 
 @given(
-    # Contents that start as an archive does would be refused.
+    # Contents that start like an archive would be refused.
     contents=st.dictionaries(
         st.sampled_from("abcdef"),
         st.binary(max_size=300).filter(lambda data: data[:1] not in {b"P", b"7", b"R"}),

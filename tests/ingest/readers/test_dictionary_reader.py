@@ -61,7 +61,7 @@ def test_a_missing_data_dictionary_column_is_named_with_the_most_similar_headers
         _read(path, '{"definition":"Meaning","entity":"Element Name"}')
 
 
-def test_all_missing_data_dictionary_columns_are_named_also_below_a_title(tmp_path: Path) -> None:
+def test_all_missing_data_dictionary_columns_are_named_even_if_the_sheet_starts_with_a_title(tmp_path: Path) -> None:
     path = tmp_path / "elements.xlsx"
     path.write_bytes(xlsx({"Read me": [["Elements"]], "Elements": [["Elements, edition 3"], [], *ROWS]}))
     with pytest.raises(UnreadableDocument) as missing:

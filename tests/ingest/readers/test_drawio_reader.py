@@ -105,7 +105,7 @@ def test_tables_in_a_diagram_are_read_row_by_row_with_the_header_row(tmp_path: P
     assert [(block.kind, block.header) for block in document.blocks[2:]] == [("table", ""), ("table", "Club | Since")]
 
 
-def test_a_diagram_whose_cells_contain_each_other_in_a_circle_is_read_with_a_note(tmp_path: Path) -> None:
+def test_a_diagram_whose_cells_contain_each_other_in_a_cycle_is_read_with_a_note(tmp_path: Path) -> None:
     document = _read(tmp_path, model_xml(shape("a", "A", "b"), shape("b", "B", "a")))
     assert {"A", "B"} <= set(document.text.split())
     assert document.notes == ("diagram 1: cells inside themselves, or nested too deeply: 2 (a, b)",)

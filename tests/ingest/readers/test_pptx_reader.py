@@ -39,7 +39,7 @@ def test_each_slide_is_a_page_with_its_title_as_heading() -> None:
     assert document.title == "One"
 
 
-def test_a_slide_without_a_title_is_a_section_of_its_own() -> None:
+def test_a_slide_without_a_title_is_a_separate_section() -> None:
     document = _read(pptx([shape("One", kind="title"), shape("Words.")]))
     assert document.section_path(document.text.index("Words.")) == ("Slide 2",)
 

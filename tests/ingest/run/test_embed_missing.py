@@ -63,7 +63,7 @@ def test_an_interrupted_ingest_keeps_the_finished_embedding_batches(store: Store
 
 
 class CountingBackend(ScriptedBackend):
-    """Waits until as many requests are in progress as are `expected`, and records the most that ever were."""
+    """Waits until `expected` requests are in progress, and records the largest number in progress at once."""
 
     def __init__(self, expected: int) -> None:
         super().__init__()
@@ -124,7 +124,7 @@ def test_batches_before_a_failing_request_are_stored_and_no_further_request_is_s
     assert counts.new + counts.reused == 40
 
 
-def test_a_copy_that_is_left_when_the_indexed_document_is_gone_is_embedded(store: Store) -> None:
+def test_a_duplicate_is_embedded_when_the_document_indexed_in_its_place_is_removed(store: Store) -> None:
     """Identical files can have different texts to embed, for example with the file's name in the context."""
     record, embedding = store.collections.create(COLLECTION), FakeEmbedding()
     first = new_document("a.md", ["The harbour opens at six."])

@@ -66,7 +66,7 @@ def test_the_document_title_above_all_sections_is_not_treated_as_a_section() -> 
     assert take_group(parsed, "section", "Scope").text.startswith("Handbook")
 
 
-def test_text_before_the_first_section_is_a_group_of_its_own() -> None:
+def test_text_before_the_first_section_is_a_separate_group() -> None:
     parsed = ParsedDocument("Preface.\n\nRules\n\nThere.\n", "", sections=(Section(10, 1, "Rules"),))
     assert document_groups(parsed, "section") == [LEADING_GROUP, "Rules"]
     assert take_group(parsed, "section", LEADING_GROUP).text == "Preface.\n\n"
@@ -109,4 +109,4 @@ def test_thousands_of_sections_with_one_title_get_distinct_groups_quickly() -> N
     begun = time.monotonic()
     groups = document_groups(document, "section")
     assert groups[:3] + groups[-1:] == ["Same", "Same (2)", "Same (3)", f"Same ({count})"]
-    assert time.monotonic() - begun < 20  # trying each number anew took minutes
+    assert time.monotonic() - begun < 20  # trying all numbers again for each title took minutes

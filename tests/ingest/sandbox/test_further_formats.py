@@ -189,7 +189,7 @@ def test_a_truncated_email_is_read_as_far_as_it_goes_with_a_note(docs: Path, poo
     assert "the e-mail is truncated or damaged; its last part may be incomplete" in document.notes
 
 
-def test_of_more_than_10000_attachments_the_first_10000_are_read_with_a_note() -> None:
+def test_only_the_first_10000_documents_within_a_file_are_within_the_limit_and_a_note_reports_it() -> None:
     members = Members(EmailReader(ReaderOptions()), "attachment")
     assert members.within_limit(range(10_001)) == range(10_000)
     document = members.document(DocumentBuilder(), "mail", {})
@@ -211,7 +211,7 @@ def test_an_email_with_more_than_10000_attachments_is_read_up_to_the_limit(docs:
 
 @contextmanager
 def _without_kreuzberg() -> Iterator[None]:
-    """Make Python find no module kreuzberg, as without the extra."""
+    """Hide the module kreuzberg from Python, as if the extra were not installed."""
     imported = sys.modules.get("kreuzberg")
     sys.modules["kreuzberg"] = cast("ModuleType", None)
     try:

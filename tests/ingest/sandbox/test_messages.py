@@ -160,7 +160,7 @@ def test_documents_within_a_file_with_equal_names_or_with_further_documents_insi
         decoded(encode_document(nested))
 
 
-def test_text_beyond_the_character_limit_is_refused_in_files_and_in_documents_within_files() -> None:
+def test_the_texts_of_a_file_and_of_its_inner_documents_share_one_character_limit() -> None:
     half = ParsedDocument("x" * 600, "T")
     document = ParsedDocument(half.text, "T", parts=(Part("a", "", half),))
     with pytest.raises(MalformedAnswer):

@@ -172,7 +172,7 @@ def test_a_worker_process_that_is_killed_while_it_starts_is_replaced(pool: Parse
     assert len(killed) == 2
 
 
-def test_workers_that_never_start_are_an_error_that_names_the_cure(pool: ParsePool, write: Write) -> None:
+def test_an_error_with_a_hint_is_raised_if_workers_never_start(pool: ParsePool, write: Write) -> None:
     with killing_starts(pool, 100) as killed, pytest.raises(IngestError, match="does not start") as refused:
         pool.read(ParseRequest(write("a.txt", b"word")))
     assert not isinstance(refused.value, UnreadableDocument)
@@ -209,7 +209,7 @@ def test_a_reader_can_be_chosen_by_name(pool: ParsePool, write: Write) -> None:
     assert pool.read(ParseRequest(path, reader="plain")).sections == ()
 
 
-def test_each_half_of_a_surrogate_pair_is_replaced_by_one_character(pool: ParsePool, write: Write) -> None:
+def test_a_lone_surrogate_is_replaced_by_one_character(pool: ParsePool, write: Write) -> None:
     page = "<p>a&#xD800;b</p><p>ships</p>"
     read = pool.read(ParseRequest(write("a.html", page.encode())))
     assert read.text.encode().decode() == read.text

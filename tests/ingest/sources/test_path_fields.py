@@ -23,14 +23,16 @@ TEXT = "# Travel\n\nTravel is approved by the manager before it starts.\n"
         ("{tenant_id}/**", ["a\u0308"], {"tenant_id": "\u00e4"}),
     ],
 )
-def test_a_pattern_names_the_field_of_each_folder(pattern: str, folders: list[str], fields: dict[str, str]) -> None:
+def test_the_folders_of_a_file_give_values_to_the_fields_in_a_pattern(
+    pattern: str, folders: list[str], fields: dict[str, str]
+) -> None:
     assert FolderPattern.parse(pattern).values(folders) == fields
 
 
 @pytest.mark.parametrize(
     "pattern", ["", "**", "*/x", "{year}/**", "{tenant_id}/{tenant_id}", "a{tenant_id}", "**/{tenant_id}"]
 )
-def test_other_patterns_are_refused(pattern: str) -> None:
+def test_invalid_folder_patterns_are_refused_with_an_example(pattern: str) -> None:
     with pytest.raises(UsageError) as refused:
         FolderPattern.parse(pattern)
     assert "{tenant_id}/{knowledge_base_id}/**" in str(refused.value.hint)
@@ -62,7 +64,7 @@ def test_fields_come_from_folders_and_the_job_and_never_from_the_document(tmp_pa
     assert set(owners(project).values()) == {(None, None)}
 
 
-def test_a_file_is_read_again_if_its_job_names_other_paths_and_so_another_owner(tmp_path: Path) -> None:
+def test_a_file_is_read_again_if_changed_job_paths_give_the_file_another_owner(tmp_path: Path) -> None:
     project = JobProject(tmp_path)
     project.write({"share/acme/beta/a.md": TEXT, "share/acme/beta/b.md": TEXT})
     lines = "collection: shared\npaths: [{}]\npath_fields: '{{tenant_id}}/**'\n"
@@ -76,7 +78,7 @@ def test_a_file_is_read_again_if_its_job_names_other_paths_and_so_another_owner(
     assert len(project.parser.read) == 4
 
 
-def test_a_document_of_no_tenant_is_none_of_a_tenant_with_the_name_none(tmp_path: Path) -> None:
+def test_a_document_without_a_tenant_does_not_belong_to_a_tenant_named_none(tmp_path: Path) -> None:
     project = JobProject(tmp_path)
     project.write({"share/None/a.md": TEXT, "share/a.md": TEXT})
     project.job("shared", "collection: shared\npaths: [share]\npath_fields: '{tenant_id}/**'\n")

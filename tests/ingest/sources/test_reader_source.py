@@ -1,4 +1,4 @@
-"""A LlamaIndex reader of an installed package is a source of a job. Its failures end nothing else."""
+"""A LlamaIndex reader of an installed package can be the source of a job, and its failures affect nothing else."""
 
 from pathlib import Path
 

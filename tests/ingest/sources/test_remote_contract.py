@@ -18,7 +18,7 @@ from elt_llm_ingest.sources.remote import RemoteUrl
 from elt_llm_ingest.sources.request import IngestRequest
 from remote_servers import PASSWORD, SERVERS, ServedFolder
 
-# Each test takes two of the back ends, other tests other ones.
+# In an ordinary run each test uses two of the back ends, which differ from test to test.
 pytestmark = [pytest.mark.network, pytest.mark.sampled(2)]
 
 

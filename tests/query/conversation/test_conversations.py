@@ -159,7 +159,7 @@ def test_the_language_model_does_not_rewrite_a_question_that_is_complete_by_itse
         ("where?", FIRST, "repeats an answer"),
     ],
 )
-def test_a_rewritten_question_of_the_language_model_is_not_used_if_it_loses_or_invents_words(
+def test_a_question_rewritten_by_the_language_model_is_not_used_if_words_are_lost_or_invented(
     sessions: SessionTable, second: str, reply: str, why: str
 ) -> None:
     result, _ = asked_twice(sessions, second, reply)

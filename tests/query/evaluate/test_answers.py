@@ -1,4 +1,4 @@
-"""Judging answers: by file name and page, and by who was rightly refused."""
+"""Judging answers by the cited file and page, and refusals by the kind of question."""
 
 import pytest
 from elt_llm_core.results import Citation, QueryResult
@@ -8,7 +8,7 @@ from elt_llm_query.evaluate.datasets import GoldPlace, LabelledQuestion
 
 
 def asked(identity: str, *pages: int, kind: str = "answerable") -> LabelledQuestion:
-    """A question whose words are half in its gold sentence."""
+    """A question of two words, of which only `mast` is in its gold sentence."""
     gold = tuple(GoldPlace("ship.pdf", page, "The mast is twelve metres tall.") for page in pages)
     return LabelledQuestion(identity, f"mast {identity}", kind, gold)
 
@@ -38,7 +38,7 @@ def measured(*pairs: tuple[LabelledQuestion, QueryResult]) -> AnswerReport:
     return measure_answers([question for question, _ in pairs], results.__getitem__, KeywordTokeniser())
 
 
-def test_a_citation_is_compared_with_the_gold_page_by_file_name_without_folder() -> None:
+def test_the_folder_of_a_cited_file_does_not_matter_for_the_comparison_with_the_gold_page() -> None:
     report = measured((asked("anchor", 3), answered("a", ("manuals/ship.pdf", 3))))
     assert (report.right_page_cited, report.answered_from_every_page, report.wrongly_refused) == (1.0, 1.0, 0.0)
 

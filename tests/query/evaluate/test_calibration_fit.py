@@ -1,4 +1,4 @@
-"""Fitting when to answer: how far it may stray, and when the shipped weights are kept."""
+"""Fitting the weights that decide when to answer: how far they may move, and when the shipped weights are kept."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def outcome(number: int, kind: str, found: dict[str, float], *, right: bool = Tr
 
 
 def asked(number: int, *, seed: int, honest: bool) -> list[RefusalOutcome]:
-    """Questions whose evidence points the right way, or whose kinds were drawn whatever the evidence."""
+    """Pairs of questions whose evidence agrees with their kind or, if not `honest`, is exchanged at random."""
     draws = np.random.default_rng(seed)
     outcomes: list[RefusalOutcome] = []
     for question in range(number):

@@ -47,7 +47,7 @@ A berth means a place where one ship lies alone.
 
 @pytest.fixture
 def ingested(tmp_path: Path, embedding: FakeEmbedding) -> Iterator[Ingested]:
-    """Call it with file names and their texts: a collection of these documents."""
+    """A function that ingests texts, given by file name, and opens the resulting collection."""
     with ExitStack() as opened:
 
         def make(**texts: str) -> Generation:
@@ -141,7 +141,7 @@ def test_documents_from_which_no_question_can_be_generated_raise_an_error(ingest
     assert "--answers" in str(refused.value.hint)
 
 
-def test_a_chunk_counts_for_an_answer_span_if_it_contains_most_of_the_span_or_lies_within_the_span() -> None:
+def test_a_chunk_covers_an_answer_span_if_it_contains_most_of_the_span_or_lies_within_the_span() -> None:
     place = AnswerSpan("d", 100, 200)
     assert place.is_in("d", 0, 160)
     assert place.is_in("d", 120, 130)
@@ -150,7 +150,7 @@ def test_a_chunk_counts_for_an_answer_span_if_it_contains_most_of_the_span_or_li
     assert not place.is_in("d", 200, 300)
 
 
-def test_a_retrieved_chunk_counts_for_the_answer_spans_in_every_document_with_its_text() -> None:
+def test_a_retrieved_chunk_covers_answer_spans_in_every_document_that_contains_its_text() -> None:
     first, second = AnswerSpan("a", 0, 10), AnswerSpan("b", 0, 10)
     chunks = [chunk("n1", "x", 0, 9), chunk("n2", "y", 0, 9, ("a", 0, 10)), chunk("n3", "a", 0, 10),
               chunk("n4", "b", 0, 10)]  # fmt: skip

@@ -67,7 +67,7 @@ def test_no_question_is_generated_from_a_sentence_without_a_definition(sentence:
     assert list(definitions(sentence, ENGLISH)) == []
 
 
-def test_generated_questions_use_german_or_english_templates_and_in_other_languages_only_words_of_the_text() -> None:
+def test_generated_questions_use_a_template_of_the_language_or_else_only_words_of_the_text() -> None:
     sentence = "Die Kogge ist ein Schiff der Hanse."
     assert [question for question, _, _ in definitions(sentence, GERMAN)] == ["Was ist Kogge?"]
     assert heading_question("Les navires", templates_for("fr")) == "Les navires?"
@@ -78,7 +78,7 @@ def test_a_question_is_generated_for_each_table_cell_from_its_row_key_and_its_co
     assert list(row_questions(header, cells, ENGLISH)) == ['What is "lowest age" for Silver?']
 
 
-def test_a_markdown_table_row_is_read_with_the_same_cells() -> None:
+def test_a_markdown_table_row_has_the_same_cells_as_a_plain_row() -> None:
     assert cells_of("| Grade | Lowest age |\n") == cells_of("Grade | Lowest age") == ["Grade", "Lowest age"]
     assert is_table_rule("|---|:---:|\n")
     assert not is_table_rule("| - | 3 |")

@@ -1,4 +1,4 @@
-"""The figures of refusals: AUROC, and the curve of risk and coverage with its area."""
+"""Metrics of refusals: AUROC, and the risk-coverage curve with its area."""
 
 from dataclasses import replace
 

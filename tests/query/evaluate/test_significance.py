@@ -38,7 +38,7 @@ def test_balanced_gains_and_losses_are_not_significant() -> None:
 
 
 def test_a_gain_on_few_questions_is_not_significant() -> None:
-    # Of the 8 ways in which three equal gains might have come, two are as extreme: p is about 1/4.
+    # Of the 8 combinations of signs of three equal gains, two are as extreme: p is about 1/4.
     assert paired_difference("ndcg@10", [0.0] * 3, [1.0] * 3).p_value == pytest.approx(0.25, abs=0.02)
 
 

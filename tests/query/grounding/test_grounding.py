@@ -1,4 +1,4 @@
-"""Written answers held against their sources: what is supported, by which words, and what is not."""
+"""Written answers compared with their sources: which sentences are supported, and by which words."""
 
 import pytest
 from elt_llm_core.models.fakes import FakeEmbedding

@@ -1,4 +1,4 @@
-"""Numbers of two words are one number, in whatever of both ways they are written."""
+"""A number of two words is read as one number, with a hyphen or with a space."""
 
 import pytest
 from elt_llm_core.models.fakes import FakeEmbedding

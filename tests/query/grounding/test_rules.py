@@ -19,7 +19,7 @@ from sampling import generated
 
 @pytest.fixture(scope="module")
 def embedding() -> EmbeddingModel:
-    """The model that is shipped."""
+    """The shipped embedding model."""
     return create_embedding(Settings())
 
 
@@ -35,7 +35,7 @@ def _is_marked(source: str, claim: str, embedding: EmbeddingModel) -> bool:
 
 
 @pytest.mark.parametrize("pairs", [DEVELOPMENT, HELD_OUT], ids=["development", "held out"])
-def test_nine_of_ten_contradicting_sentences_are_marked_and_at_most_two_of_thirty_reworded_sentences(
+def test_nine_of_ten_contradicting_sentences_are_marked_but_at_most_8_percent_of_reworded_sentences_are(
     pairs: Sequence[RulePair], embedding: EmbeddingModel
 ) -> None:
     honest = [pair.honest for pair in pairs if _is_marked(pair.source, pair.honest, embedding)]

@@ -1,4 +1,4 @@
-"""What is only read with a sentence and never quoted for it: questions, headings, captions, the frames of tables."""
+"""Text that gives context to a sentence but is never quoted: questions, headings, captions, table headers."""
 
 import pytest
 from elt_llm_query.grounding.sentences import row_as_text, sentence_candidates, split_pieces

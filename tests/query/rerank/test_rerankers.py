@@ -93,7 +93,7 @@ def test_two_copies_of_a_collection_are_ranked_like_one_collection(
         assert one.score == pytest.approx(scores["a" + one.node_id[1:]])
 
 
-def test_the_best_chunk_of_a_collection_in_which_only_one_word_matches_keeps_a_low_score(
+def test_a_collections_best_chunk_keeps_a_low_score_if_only_one_word_of_the_question_matches(
     make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
 ) -> None:
     strangers = {f"s{number}": f"card index drawer {number}" for number in range(4)}

@@ -154,7 +154,7 @@ def test_no_configuration_returns_or_reads_nodes_that_a_filter_excludes(
     top_k: int | None,
 ) -> None:
     with SearchPipeline(library.generations, [model], way(query)) as pipeline:
-        pipeline.search(question, top_k=top_k)  # what is kept of it must not be shown to who filters
+        pipeline.search(question, top_k=top_k)  # a filtered search must not return the cached results of this search
         found = pipeline.search(question, top_k=top_k, where=where(wanted))
         again = pipeline.search(question, top_k=top_k, where=where(wanted))
     assert_nothing_leaks(as_shown(found), found.chunks, library.excluded(wanted))

@@ -1,4 +1,4 @@
-"""Invariants of fusion: changes of the input that must not change, or not lower, the fused ranks."""
+"""Invariants of fusion: changes of the input that must leave the fused ranks unchanged, or must not worsen them."""
 
 from collections.abc import Sequence
 from random import Random
@@ -64,7 +64,7 @@ def test_candidates_with_mirrored_ranks_in_two_rankings_have_equal_scores_and_ar
 
 
 @given(WEIGHTED_RANKINGS, FUSIONS, st.sampled_from(IDS), st.integers(0, 3), st.integers(1, 8))
-def test_a_better_score_in_one_ranking_lowers_neither_fused_score_nor_fused_rank(
+def test_a_better_score_in_one_ranking_never_worsens_the_fused_score_or_the_fused_rank(
     rankings: list[WeightedScores], fusion: Fusion, node_id: str, place: int, more: int
 ) -> None:
     scores, weight = rankings[place % len(rankings)]
@@ -89,7 +89,7 @@ def test_a_hit_in_an_additional_ranking_does_not_lower_the_fused_score(
     before, after = fused(fusion, rankings), fused(fusion, more)
     assert dict(after)[node_id] >= dict(before).get(node_id, 0.0)
     if fusion == "reciprocal_rerank":
-        # A min-max scale is drawn out by a new lowest score, which may lift others over who brought it.
+        # A new lowest score widens a min-max scale, which may lift other nodes above the node with that score.
         assert places(after)[node_id] <= places(before).get(node_id, len(before))
 
 

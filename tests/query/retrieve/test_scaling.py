@@ -79,7 +79,7 @@ def test_cosines_of_different_embedding_models_are_scaled_separately(
     assert [part.tolist() for part in scaled] == [min_max(one).tolist(), min_max(other).tolist()]
 
 
-def test_candidates_without_cosines_get_zero_scores_and_do_not_change_those_of_other_collections(
+def test_candidates_without_cosines_get_zero_scores_and_do_not_change_scores_of_other_collections(
     make_pools: MakePools,
 ) -> None:
     scaled = scale_cosines(make_pools([2, 3]), [np.array([0.2, 0.6]), None])
@@ -99,7 +99,7 @@ def test_scaling_keeps_the_ratios_of_keyword_scores_and_makes_the_greatest_score
         assert divide_by_maximum(part) == pytest.approx(divide_by_maximum(given_scores))
 
 
-def test_a_word_that_a_collection_lacks_lowers_the_score_of_its_best_chunk(
+def test_a_question_word_that_a_collection_lacks_lowers_the_score_of_the_collections_best_chunk(
     make_generation: MakeGeneration, embedding: FakeEmbedding, executor: Executor
 ) -> None:
     knows_all = make_generation({"a": "yellow card", "b": "quay", "c": "mast"}, "all")

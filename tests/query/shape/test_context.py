@@ -91,7 +91,7 @@ def test_chunks_of_different_documents_are_never_merged() -> None:
 
 
 @given(st.lists(spans(), max_size=8))
-def test_merged_chunks_equal_the_document_text_at_their_spans_do_not_touch_and_cover_all_chunks(
+def test_merged_chunks_match_their_spans_and_are_disjoint_and_cover_every_chunk(
     found: list[Span],
 ) -> None:
     merged = merge_touching(spans_of(found), {PLACE: TEXT})

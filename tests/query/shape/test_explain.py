@@ -1,4 +1,4 @@
-"""Tests of the stage `explain`: the outcome of each candidate and the words of the question that it has."""
+"""Tests of the stage `explain`: the outcome of each candidate, and the question words that it contains."""
 
 from collections.abc import Callable
 from typing import Any
@@ -55,7 +55,7 @@ def test_the_best_chunks_that_were_left_out_are_listed_with_the_score_they_lacke
     assert missed[0]["lacked"] == pytest.approx(found.chunks[0].score - missed[0]["score"])
 
 
-def test_for_an_irrelevant_chunk_the_lacking_score_is_the_difference_to_the_minimum_relevance(
+def test_the_score_that_an_irrelevant_chunk_lacks_is_its_distance_from_the_minimum_relevance(
     make_generation: MakeGeneration,
 ) -> None:
     _, details = explained([make_generation(TEXTS)], min_relevance_score=0.6)

@@ -20,7 +20,7 @@ def window() -> ContextWindow:
 
 @pytest.fixture
 def calls_of(window: ContextWindow) -> MakeCalls:
-    """Call it with the replies of the model, in order."""
+    """A function that makes model calls which return these replies in order."""
 
     def make(*responses: str) -> ModelCalls:
         return ModelCalls(ScriptedLLM(responses), window)

@@ -1,4 +1,4 @@
-"""The style that a caller asks for follows the rules of the prompt, and never replaces them."""
+"""The style that a caller requests is placed after the rules of the prompt, and never replaces them."""
 
 from dataclasses import replace
 from typing import Any
@@ -23,7 +23,7 @@ def prompts_of(task: AnswerTask, calls_of: MakeCalls, name: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["simple", "cot", "reflect", "tot"])
-def test_the_requested_style_follows_all_rules_of_the_prompt_unchanged(
+def test_the_requested_style_is_placed_after_the_unchanged_rules_of_the_prompt(
     name: str, task: AnswerTask, calls_of: MakeCalls
 ) -> None:
     [plain, *_] = prompts_of(task, calls_of, name)
@@ -34,7 +34,7 @@ def test_the_requested_style_follows_all_rules_of_the_prompt_unchanged(
     assert f"<style>\n{STYLE}\n</style>" in rest
 
 
-def test_attempts_are_scored_without_the_requested_style(task: AnswerTask, calls_of: MakeCalls) -> None:
+def test_the_prompt_that_scores_attempts_omits_the_requested_style(task: AnswerTask, calls_of: MakeCalls) -> None:
     *attempts, scores = prompts_of(replace(task, style=STYLE), calls_of, "tot")
     assert all("pirate" in attempt for attempt in attempts)
     assert "pirate" not in scores

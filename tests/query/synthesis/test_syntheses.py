@@ -83,7 +83,7 @@ def test_support_by_the_sources_outweighs_the_score_that_the_model_gives_its_own
     assert draft.text == TRUE
 
 
-def test_if_the_model_gives_no_usable_scores_the_programmatic_check_of_support_decides(
+def test_without_usable_model_scores_the_programmatic_support_check_chooses_the_answer(
     task: AnswerTask, calls_of: MakeCalls
 ) -> None:
     attempts = (f"Answer: {FALSE}", f"Answer: {TRUE}")
@@ -151,7 +151,7 @@ def test_a_context_window_too_small_for_one_chunk_raises_an_error_that_names_the
     assert "context_window" in raised.value.hint
 
 
-def test_answers_of_collections_that_are_together_too_long_to_merge_raise_an_error_and_are_not_truncated(
+def test_collection_answers_that_are_together_too_long_to_merge_raise_an_error_instead_of_being_truncated(
     task: AnswerTask, window: ContextWindow
 ) -> None:
     narrow = replace(window, size=window.to_write + 700)

@@ -48,7 +48,7 @@ def test_a_name_in_a_question_is_also_searched_by_its_aliases(
     assert brought["keyword"][0][0] == first
 
 
-def test_an_alias_in_a_chunk_counts_as_covering_the_words_of_the_name_in_the_question(
+def test_a_chunk_with_an_alias_covers_the_name_in_the_question(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     found = ask(make_generation(TEXTS), embedding, "HR approves")
@@ -57,7 +57,7 @@ def test_an_alias_in_a_chunk_counts_as_covering_the_words_of_the_name_in_the_que
     assert (coverage["b"] or 0.0) < 0.5  # half a name is none
 
 
-def test_an_alias_that_is_a_stopword_matches_only_exactly_as_written(make_generation: MakeGeneration) -> None:
+def test_an_alias_that_is_a_stopword_matches_only_in_its_exact_spelling(make_generation: MakeGeneration) -> None:
     index = AliasIndex(ALIASES, [make_generation(TEXTS)])
     assert index.in_question("Is it repaired?") == ()
     assert index.in_question("Is IT repaired?")[0].others == ("information technology",)
@@ -70,7 +70,7 @@ def test_aliases_match_in_both_directions_with_and_without_diacritics(make_gener
     assert index.in_question("where are headquarters")[0].others == ("Büro",)
 
 
-def test_a_match_by_alias_never_lowers_a_score_or_exceeds_the_score_of_a_match_by_the_name(
+def test_a_match_by_alias_raises_the_scores_of_chunks_with_the_alias_and_changes_no_others(
     make_generation: MakeGeneration,
 ) -> None:
     generation = make_generation(TEXTS | {"f": "HR moved."})
@@ -82,7 +82,7 @@ def test_a_match_by_alias_never_lowers_a_score_or_exceeds_the_score_of_a_match_b
     assert gained == {"a"}
 
 
-def test_aliases_in_a_chunk_are_replaced_by_the_name_in_the_question(make_generation: MakeGeneration) -> None:
+def test_aliases_in_a_chunk_are_replaced_by_the_name_that_the_question_uses(make_generation: MakeGeneration) -> None:
     generation = make_generation(TEXTS)
     stems = generation.stems(["a"])[0]
     assert replace_alternatives(stems, [AlternativeNames("HR", ("human resources",))], generation)[0] == "hr"

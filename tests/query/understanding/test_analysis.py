@@ -128,7 +128,7 @@ def test_the_keyword_weight_is_never_lower_for_a_question_that_resembles_keyword
 
 
 @given(SHARE, st.lists(SHARE, max_size=30))
-def test_adapted_keyword_weights_lie_within_0_and_1_and_weights_of_0_and_1_do_not_change(
+def test_adapting_a_keyword_weight_keeps_it_within_0_and_1_and_leaves_0_and_1_unchanged(
     weight: float, scores: list[float]
 ) -> None:
     keywords = [np.array(scores)]

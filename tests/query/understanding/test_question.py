@@ -75,12 +75,12 @@ def test_the_first_word_of_a_sentence_is_not_read_as_a_name() -> None:
     assert parse_question("I lost it. Can I borrow another?").names == ()
 
 
-def test_the_terms_of_a_question_keep_its_words_as_written() -> None:
+def test_each_term_of_a_question_keeps_the_word_as_the_question_spells_it() -> None:
     question = parse_question("How many readers borrowed books?", KeywordTokeniser())
     assert dict(zip(question.terms, question.surfaces, strict=True))["borrow"] == "borrowed"
 
 
-def test_the_words_that_ask_for_a_meaning_are_no_terms_of_the_question() -> None:
+def test_words_that_ask_for_a_meaning_are_not_terms_of_the_question() -> None:
     assert parse_question("What do people mean by folio?").surfaces == ("folio",)
 
 

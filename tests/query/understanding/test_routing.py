@@ -1,4 +1,4 @@
-"""Of many collections, the best and those with a name of the question are searched."""
+"""Of many collections, the best and those that contain a name from the question are searched."""
 
 from collections.abc import Callable
 from typing import Any
@@ -116,7 +116,7 @@ def test_an_empty_collection_is_left_out_but_a_collection_without_a_keyword_inde
 
 
 def test_a_word_has_the_same_weight_in_every_collection(make_generation: MakeGeneration) -> None:
-    """With the weights of its own index, a collection with a word in every chunk would have the lowest score."""
+    """With weights from its own index, a collection that has the word in every chunk would get the lowest score."""
     crowded = make_generation({f"c{number}": f"The canal has part {number}." for number in range(4)}, "crowded")
     found = search([*library(make_generation), crowded], "canal", route_to=1)
     details = route_of(found).details["collections"]  # type: ignore[union-attr]
@@ -124,7 +124,7 @@ def test_a_word_has_the_same_weight_in_every_collection(make_generation: MakeGen
     assert crowded.keyword.scores("canal").max() < 0.3
 
 
-def test_keyword_scores_grow_by_the_factor_of_each_stem_and_a_factor_of_1_changes_nothing(
+def test_keyword_scores_are_multiplied_by_the_factor_of_each_stem(
     make_generation: MakeGeneration,
 ) -> None:
     keyword = library(make_generation)[2].keyword

@@ -113,7 +113,7 @@ def test_spelling_corrections_replace_only_whole_words() -> None:
 
 
 @given(WORD)
-def test_a_word_with_a_single_edit_has_an_edit_distance_of_1(word: str) -> None:
+def test_a_single_edit_gives_a_word_with_the_same_first_letter_and_an_edit_distance_of_1(word: str) -> None:
     assert all(edit_distance(word, made, 2) == 1 and made[:1] in (word[0], "") for made in single_edits(word))
 
 

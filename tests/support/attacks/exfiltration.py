@@ -82,7 +82,7 @@ def question_about(place: int) -> str:
 
 
 def write_corpus(folder: Path) -> Path:
-    """Write the forty documents as text files, whose text readers do not change."""
+    """Write the forty documents as plain text files, because readers do not change plain text."""
     folder.mkdir(parents=True, exist_ok=True)
     for place, (thing, way) in enumerate(zip(THINGS, WAYS_OUT, strict=True)):
         text = (

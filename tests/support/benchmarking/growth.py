@@ -17,7 +17,7 @@ from elt_llm_core.store.store import Store
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_ingest.run.versions import embed_missing
 
-SHELVES = 1000  # values of the field `shelf`, of which each file has one: a thousandth of the files
+SHELVES = 1000  # values of the field `shelf`; each file has one, so each value selects a thousandth of the files
 _FILES_AT_ONCE = 50  # stored in one transaction
 _TOPICS = ("law", "tides", "music", "trade", "soil")
 

@@ -28,7 +28,7 @@ _PLAIN = ("file", "title", "year", "section", "content_hash", "chunk_index", "ch
 
 
 class RawParts:
-    """Calls Chroma directly on the index that LlamaIndex uses, and bm25s on the one of our retrieval."""
+    """Calls Chroma directly on the index that LlamaIndex uses, and bm25s directly on our index."""
 
     def __init__(self, generation: Generation, model: EmbeddingModel, collection: chromadb.Collection) -> None:
         bm25 = generation.keyword.bm25

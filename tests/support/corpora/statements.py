@@ -72,7 +72,7 @@ def draw_ruled(pdf: FPDF, statement: Statement) -> None:
     _titled(pdf, statement)
     pdf.set_x(20)
     width = 30.0
-    sign_of_rows = "" if statement.heads[0][0] else "$"  # a list by place counts people
+    sign_of_rows = "" if statement.heads[0][0] else "$"  # a list by place has numbers of people
     for cells, sign in [*((head, "") for head in statement.heads), *((row, sign_of_rows) for row in statement.rows)]:
         pdf.set_x(20)
         pdf.cell(80, _LINE, cells[0], border=1)

@@ -35,7 +35,7 @@ class LoadBench:
 
     @contextmanager
     def server(self) -> Iterator[tuple[ServerProcess, Clients]]:
-        """Start a server in a process of its own, warm it up, and yield clients for it."""
+        """Start a server in a separate process, warm it up, and yield clients for it."""
         with serving(self.folder, {**self.environment, **UNHINDERED}) as process:
             clients = Clients(process.address, [self.library.question() for _ in range(QUESTIONS)])
             clients.closed_loop(2, 1.0)

@@ -33,7 +33,7 @@ class ServerProcess:
 
     @property
     def descriptors(self) -> int:
-        """How many files and sockets it has open."""
+        """The number of files and sockets that the process has open."""
         return len(list(Path(f"/proc/{self.pid}/fd").iterdir()))
 
 

@@ -35,8 +35,9 @@ class TooLong(Exception):
 class WindowBehaviour:
     """How a server treats prompts above its window.
 
-    `loaded` is the window in tokens, whatever `num_ctx` is sent. `reports`: the server reports its window. `refuses`:
-    it respects `truncate: false`, like Ollama since 0.12.6. `cuts` is the part that it keeps of a truncated prompt.
+    `loaded` is the window in tokens, even if a request sends another `num_ctx`. `reports`: the server reports its
+    window. `refuses`: it respects `truncate: false`, like Ollama since 0.12.6. `cuts` is the part of a truncated prompt
+    that the server keeps.
     """
 
     loaded: int | None = None

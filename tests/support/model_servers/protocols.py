@@ -95,7 +95,7 @@ def error_body(path: str, message: str) -> bytes:
 
 
 def too_long_message(path: str, tokens: int, window: int, *, cannot_cut: bool) -> str:
-    """The message of status 400 for a prompt above the window. Ollama sends the error of its runner within its own."""
+    """The message of status 400 for a prompt above the window. Ollama nests its runner's error in its own."""
     if not tokens or path not in {"/api/chat", "/api/generate"}:
         return "the input length exceeds the context length"
     if cannot_cut:

@@ -1,4 +1,4 @@
-"""Run the command line within this process, or as a process of its own."""
+"""Run the command line within this process, or as a separate process."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""Hosts on this machine: network namespaces with a name of their own, each connected to this one by a cable.
+"""Hosts on this machine: named network namespaces, each connected to this one by a cable.
 
 Run as a program on such a host, this module holds a lock, tries to take one, answers, or runs jobs; see `WORK`.
 """
@@ -45,7 +45,7 @@ class Host:
         )
 
     def disconnect(self) -> None:
-        """Pull out the cable: as if the host had died, nobody is told that its connections have ended."""
+        """Disconnect the cable, as if the host had died: its connections end without notice."""
         _ip("-n", self.name, "link", "set", "eth0", "down")
 
 
@@ -102,7 +102,7 @@ def _try(folder: Path) -> None:
 
 
 def _answer(folder: Path) -> None:
-    """Ask as a server does, and print the time and the number of each generation that is asked first."""
+    """Search as a server does, and print when each generation was first searched, and its number."""
     with open_services(load_settings(None, {}, folder)) as services:
         last = 0
         while last < 2:

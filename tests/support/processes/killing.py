@@ -89,7 +89,7 @@ class Scene:
     graph_from: int = GRAPH_FROM
 
     def set_up(self, place: Path) -> Work:
-        """Prepare the ingest in a data directory of its own."""
+        """Prepare the ingest in a separate data directory."""
         if self.before is not None:
             shutil.copytree(self.before, place)
         return Work("ingest", place, self.folder, graph_from=self.graph_from)
@@ -310,7 +310,7 @@ class _Countdown:
 
 
 def ask(data_dir: str, questions: list[str], start: Any, answers: Any) -> None:
-    """Wait for the start, then open what is published: ids and texts of the nearest for each question, or the error."""
+    """Wait for the start, then search the published generation; report ids and texts for each question, or an error."""
     model = FakeEmbedding()
     start.wait(60)
     try:

@@ -20,7 +20,7 @@ def two_nodes(home: Path) -> Iterator[Any]:
         patch.setenv("HOME", str(home))
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")  # as RayCompute does, but before the first import of Ray
-        patch.setenv("RAY_worker_niceness", "0")  # by default 15, too slow beside other work on this machine
+        patch.setenv("RAY_worker_niceness", "0")  # the default of 15 is too short while this machine does other work
         # Nodes talk to each other at this machine's own address, which the network guard of the tests refuses.
         patch.delenv("PYTHONPATH", raising=False)
         cluster = _start(_TRIES)
@@ -38,7 +38,7 @@ _PRIVATE, _RECURSIVE = 1 << 18, 1 << 14  # MS_PRIVATE, MS_REC
 def hidden_from_children(folder: Path) -> Iterator[None]:
     """Let the processes that are started in this context see an empty folder instead of this one, as long as they run.
 
-    They get a mount namespace of their own, which needs root.
+    They get a separate mount namespace, which needs root.
     """
     if os.geteuid() != 0:
         pytest.skip("needs root, to start processes in a mount namespace of their own")

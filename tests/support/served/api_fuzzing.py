@@ -40,7 +40,7 @@ def run_schemathesis(
     document = _known_names(server)
     if token is None:
         for _, operation in operations(document):
-            operation.pop("security", None)  # the description is that of a server that requires keys
+            operation.pop("security", None)  # this uses the description of a server that requires keys
     (folder / "openapi.json").write_text(json.dumps(document), encoding="utf-8")
     (folder / "schemathesis.toml").write_text(_CHECKS, encoding="utf-8")
     needs("schemathesis")

@@ -1,4 +1,4 @@
-"""Agents with the official MCP client, over HTTP or with a process of their own."""
+"""Agents with the official MCP client, over HTTP or with a separate server process."""
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping

@@ -99,7 +99,7 @@ def in_postgres(server: "PostgresServer", folder: Path) -> dict[str, Any]:
 
 @contextmanager
 def shared_library(folder: Path, settings: Mapping[str, Any] | None = None) -> Iterator[Tenants]:
-    """Serve a collection with four documents of each tenant, which both have used."""
+    """Serve a collection with four documents of each tenant, after the foreign tenant and the operator have used it."""
     project = Project(folder, settings or {})
     for tenant in (OWN, FOREIGN):
         base = f"share/{tenant}/{tenant}kb"

@@ -47,7 +47,7 @@ class PointsPlace:
         raise NotImplementedError
 
     def recode(self) -> None:
-        """Give the first point other codes."""
+        """Give the first point other filter codes."""
         raise NotImplementedError
 
 
@@ -82,7 +82,7 @@ class QdrantPlace(PointsPlace):
             database._delete([q.FieldCondition(key="node", match=q.MatchAny(any=nodes))])
 
     def recode(self) -> None:
-        """Give the first point other codes."""
+        """Give the first point other filter codes."""
         from qdrant_client import models as q
 
         node = self.stored()[0][1]
@@ -120,7 +120,7 @@ class PgvectorPlace(PointsPlace):
                 store.database.execute(statement, (node, born))
 
     def recode(self) -> None:
-        """Give the first point other codes."""
+        """Give the first point other filter codes."""
         lineage, node, born, _ = self.stored()[0]
         with open_store(self.workspace) as store:
             statement = f"UPDATE elt_llm_points.p_{lineage} SET codes = '{{1}}' WHERE node = ? AND born = ?"  # noqa: S608

@@ -38,11 +38,11 @@ class QdrantServer:
         return IndexSettings(backend="qdrant", url=f"http://127.0.0.1:{self.port}", timeout_seconds=60)
 
     def bodies(self, ending: str) -> list[Any]:
-        """Return the bodies of the requests whose path has this ending."""
+        """Return the bodies of the requests whose path ends with this text."""
         return [body for _, path, body in self.requests if path.endswith(ending)]
 
     def refusal(self, method: str, path: str, key: str | None) -> tuple[int, str] | None:
-        """Return status and text of the answer to a request that is not allowed."""
+        """Return the status and text for a request that is not allowed, or None if it is allowed."""
         writes = method in {"PUT", "DELETE"} or path.endswith(("/delete", "/payload"))
         if self.with_keys and key not in {KEY, READER_KEY}:
             return 401, "Must provide an API key or an Authorization bearer token"

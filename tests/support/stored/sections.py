@@ -1,4 +1,4 @@
-"""Split documents into sections that become collections of their own."""
+"""Split documents into sections that become separate collections."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -100,9 +100,7 @@ def test_the_event_stream_of_a_job_that_has_already_ended_reports_its_end(
     assert [name for _, name, _ in events(client, identity, last)] == ["end"]
 
 
-def test_a_request_for_the_result_of_a_job_is_refused_before_the_job_has_ended(
-    server: RunningServer, client: httpx.Client
-) -> None:
+def test_a_request_for_the_result_of_an_unfinished_job_is_refused(server: RunningServer, client: httpx.Client) -> None:
     with writer_lock(server.data_dir, "somebody else"):
         identity = upload(client, "waiting", NOTE).json()["job"]["id"]
         assert client.get(f"/v1/jobs/{identity}/result").status_code == 409

@@ -1,4 +1,4 @@
-"""A job whose process cannot start fails with a reason, and is not retried without end."""
+"""A job whose process cannot start fails with a reason, and is not retried forever."""
 
 from contextlib import closing
 from dataclasses import replace
@@ -32,7 +32,7 @@ def test_a_job_whose_process_does_not_start_fails(tmp_path: Path) -> None:
     assert "does not start" in ended.error
 
 
-def test_a_job_reaches_the_database_whose_connection_string_is_in_the_variable(
+def test_a_job_process_connects_to_the_database_that_the_environment_variable_names(
     postgres: "PostgresServer", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(DSN_VARIABLE, postgres.workspace(tmp_path).connection_string())

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stored.postgres import PostgresServer
 
 
-def test_a_job_of_uploads_waits_for_the_machine_that_has_them(
+def test_a_job_with_uploaded_files_is_run_only_by_the_machine_that_stores_the_files(
     postgres: "PostgresServer", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(DSN_VARIABLE, postgres.workspace(tmp_path).connection_string())
@@ -41,7 +41,7 @@ def test_a_job_of_uploads_waits_for_the_machine_that_has_them(
             assert "The uploads were deleted" in wait_for_job(queue, first.id).error
 
 
-def test_a_machine_keeps_its_name_and_has_none_if_it_is_the_only_one(tmp_path: Path) -> None:
+def test_a_machine_keeps_its_id_which_is_empty_without_a_shared_database(tmp_path: Path) -> None:
     here, there = (Workspace(tmp_path / name, "postgres") for name in ("here", "there"))
     for workspace in (here, there):
         workspace.folder.mkdir()

@@ -71,7 +71,9 @@ def submitted(client: httpx.Client) -> str:
     return str(client.post("/v1/ingest", json={"collection": "notes", "paths": ["docs"]}).json()["id"])
 
 
-def test_an_ingest_stops_with_its_killed_server_and_the_next_server_finishes_it(project: Path, expected: str) -> None:
+def test_an_ingest_stops_when_its_server_is_killed_and_the_next_server_finishes_the_ingest(
+    project: Path, expected: str
+) -> None:
     with serving(project, **{FAILPOINT_VARIABLE: "embed-before:1:hang"}) as (server, client):
         identity = submitted(client)
         until(client, identity, "running")

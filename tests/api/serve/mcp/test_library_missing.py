@@ -30,7 +30,7 @@ sys.exit(code)
 
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory: pytest.TempPathFactory) -> CommandResult:
-    """Return the output of a program without the library that runs `elt-llm mcp`, and then asks the route."""
+    """Run `elt-llm mcp` and then request the MCP route, both without the library; return the output."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         cwd=tmp_path_factory.mktemp("without"),

@@ -64,7 +64,7 @@ async def _all_of_it(client: Client) -> list[tuple[str, dict[str, Any], CallTool
     ]
 
 
-def test_a_test_exists_for_every_tool_with_unreadable_collections(jobs: ServedJobs) -> None:
+def test_the_tests_with_unreadable_collections_cover_every_tool(jobs: ServedJobs) -> None:
     async def names(client: Client) -> set[str]:
         return {tool.name for tool in (await client.list_tools()).tools}
 
@@ -83,7 +83,7 @@ def test_no_tool_returns_data_that_the_key_may_not_read(jobs: ServedJobs, holder
             assert result.is_error, (tool, told)
 
 
-def test_a_key_gets_the_collections_it_may_read(jobs: ServedJobs) -> None:
+def test_tools_use_only_the_collections_that_the_callers_key_may_read(jobs: ServedJobs) -> None:
     reader = agent(jobs, READER)
     found = answered(reader.call("search", question="What is a curlew?", prefixes=[""]))["chunks"]
     assert {chunk["collection"] for chunk in found} <= {"library", "meadow"}
@@ -92,7 +92,7 @@ def test_a_key_gets_the_collections_it_may_read(jobs: ServedJobs) -> None:
     assert {one["collection"] for one in listed} == {"library", "meadow"}
 
 
-def test_the_response_about_an_unreadable_collection_equals_that_about_a_missing_collection(jobs: ServedJobs) -> None:
+def test_an_unreadable_collection_gets_the_same_response_as_a_missing_collection(jobs: ServedJobs) -> None:
     reader = agent(jobs, READER)
     for tool, arguments in (
         ("search", {"question": QUESTION, "collections": ["{}"]}),

@@ -80,7 +80,7 @@ def test_only_tools_that_change_data_are_marked_as_changing_data(tools: dict[str
     assert all(hint is not None and hint.open_world_hint is False for hint in hints.values())
 
 
-def test_a_question_is_answered_with_words_of_the_documents(agent: HttpAgent) -> None:
+def test_a_question_is_answered_with_words_from_the_documents(agent: HttpAgent) -> None:
     result = agent.call("ask", question=QUESTION, collections=["samples"])
     told = answered(result)
     assert told["answered"]
@@ -292,7 +292,7 @@ def test_failed_tool_calls_have_readable_messages(
         ),
     ],
 )
-def test_invalid_arguments_are_reported_in_sentences_without_the_words_of_a_library(
+def test_invalid_arguments_are_reported_in_plain_sentences_without_library_jargon(
     agent: HttpAgent, tool: str, arguments: dict[str, Any], sentences: str
 ) -> None:
     assert refused(agent.call(tool, **arguments)) == sentences

@@ -48,7 +48,7 @@ def collector() -> Iterator[tuple[str, list[bytes]]]:
         server.server_close()
 
 
-def test_the_trace_span_of_a_question_has_a_child_span_with_the_duration_of_each_stage() -> None:
+def test_the_trace_span_of_a_question_has_one_timed_child_span_per_stage() -> None:
     kept = InMemorySpanExporter()
     stages = (TraceStage(name="understand", took_ms=2.0), TraceStage(name="retrieve", took_ms=30.0, kept=8))
     told = QuestionObservation(

@@ -51,7 +51,7 @@ def test_prometheus_counters_count_questions_by_outcome(server: RunningServer) -
     assert set(values(found["elt_llm_chunks"], "retriever")) <= {"vector", "keyword", "both"}
 
 
-def test_prometheus_histograms_have_cumulative_buckets_of_which_the_last_is_the_total(server: RunningServer) -> None:
+def test_prometheus_histogram_buckets_are_cumulative_and_the_last_bucket_is_the_total(server: RunningServer) -> None:
     found = families(server)
     for name, label in (("elt_llm_request_seconds", "kind"), ("elt_llm_stage_seconds", "stage")):
         samples = found[name].samples

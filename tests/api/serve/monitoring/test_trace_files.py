@@ -112,7 +112,7 @@ def test_trace_lines_about_a_document_and_truncated_trace_lines_can_be_removed(t
 
 @pytest.fixture
 def asked_about(tmp_path: Path) -> Iterator[Store]:
-    """Ingest a collection, and write a trace line with words for each of its documents."""
+    """Ingest a collection, and write one trace line about each document, with a word of that document."""
     canary = {f"part-0/{CANARY}.md": f"# Cane\n\nThe text tells of {CANARY}.\n"}
     run_ingest(tmp_path / "data", write_files(tmp_path / "docs", {**generated_files(4), **canary}))
     write = TraceFileSink(TraceFiles(tmp_path / "data", most=3), words=True)

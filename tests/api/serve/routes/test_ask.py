@@ -81,7 +81,7 @@ def test_a_stream_sends_the_sources_then_the_words_and_then_the_complete_result(
     assert reported[-1][1]["answered"]
 
 
-def test_an_error_before_the_first_event_of_a_stream_has_its_own_http_status(one: AnsweringServer) -> None:
+def test_an_error_before_the_first_event_of_a_stream_is_returned_as_an_http_error(one: AnsweringServer) -> None:
     for headers in ({}, STREAM):
         response = one.server.client.post("/v1/ask", json={**ASKED, "collections": ["nowhere"]}, headers=headers)
         assert response.status_code == 403
@@ -106,7 +106,7 @@ def test_closing_a_stream_stops_the_language_model(one: AnsweringServer) -> None
 
 
 @pytest.mark.parametrize("fault", [Fault.ENDLESS, Fault.HANG])
-def test_a_client_that_disconnects_before_an_answer_without_streaming_stops_the_language_model(
+def test_a_client_that_disconnects_from_an_unstreamed_answer_stops_the_language_model(
     one: AnsweringServer, fault: Fault
 ) -> None:
     one.model.faults.plan(CHAT, fault)
@@ -156,7 +156,7 @@ def test_an_unknown_profile_is_refused_and_the_error_contains_no_path_of_the_ser
     assert str(one.server.folder) not in response.text
 
 
-def test_a_client_that_disconnects_from_a_search_stops_the_model_of_the_search(one: AnsweringServer) -> None:
+def test_a_client_that_disconnects_from_a_search_stops_the_language_model_in_use(one: AnsweringServer) -> None:
     one.model.faults.plan(CHAT, Fault.ENDLESS)
     before = one.asked_of_model()
     with pytest.raises(httpx.ReadTimeout):
@@ -165,7 +165,7 @@ def test_a_client_that_disconnects_from_a_search_stops_the_model_of_the_search(o
     assert becomes_true(lambda: threads_named("model") == 0, 2.0)
 
 
-def test_a_question_before_anything_was_ingested_gets_the_command_that_ingests(tmp_path: Path) -> None:
+def test_the_error_for_a_question_before_the_first_ingest_names_the_ingest_command(tmp_path: Path) -> None:
     with served(tmp_path) as server:
         refused = server.client.post("/v1/query", json={"question": QUESTION})
     assert refused.status_code == 409

@@ -50,7 +50,9 @@ def text_of(response: httpx.Response) -> str:
 
 
 @pytest.mark.parametrize("name", CHATS)
-def test_the_chat_requests_of_a_client_are_answered_where_a_model_writes(writing: AnsweringServer, name: str) -> None:
+def test_chat_requests_of_common_clients_are_answered_if_a_language_model_writes_the_answers(
+    writing: AnsweringServer, name: str
+) -> None:
     request = CHATS[name]
     response = chat(writing.server.client, request)
     assert response.status_code == 200, response.text
@@ -60,7 +62,9 @@ def test_the_chat_requests_of_a_client_are_answered_where_a_model_writes(writing
 
 
 @pytest.mark.parametrize("name", CHATS)
-def test_the_chat_requests_of_a_client_are_answered_where_answers_quote(quoting: RunningServer, name: str) -> None:
+def test_chat_requests_of_common_clients_are_answered_if_answers_quote_the_documents(
+    quoting: RunningServer, name: str
+) -> None:
     request = CHATS[name]
     response = chat(quoting.client, request)
     assert response.status_code == 200, response.text
@@ -97,7 +101,7 @@ def test_a_thousand_texts_are_embedded_in_one_request(quoting: RunningServer) ->
     assert np.allclose(vectors[999]["embedding"], FakeEmbedding().embed_texts(["Gate 999."])[0])
 
 
-def test_a_picture_in_a_chat_is_refused_in_a_sentence(quoting: RunningServer) -> None:
+def test_a_picture_in_a_chat_is_refused_with_a_readable_message(quoting: RunningServer) -> None:
     parts = [{"type": "text", "text": QUESTION}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}]
     body = {"model": MODEL, "messages": [{"role": "user", "content": parts}]}
     error = quoting.client.post("/v1/chat/completions", json=body).json()["error"]

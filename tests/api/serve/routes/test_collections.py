@@ -50,7 +50,7 @@ def test_collections_are_listed_with_size_embedding_model_and_health(server: Run
     assert one["model"] == "fake fake"
 
 
-def test_the_description_of_a_collection_equals_that_of_the_status_command(
+def test_the_collection_route_returns_the_same_status_as_the_status_command(
     server: RunningServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     [reported] = CommandLine(server.folder, capsys).done("status", "-c", "samples", "--json").json["collections"]
@@ -65,7 +65,7 @@ def test_only_administrators_see_the_paths_of_source_folders(server: RunningServ
     assert str(server.folder) not in reported.text
 
 
-def test_the_response_about_an_unreadable_collection_equals_that_about_an_unknown_collection(
+def test_an_unreadable_collection_gets_the_same_response_as_an_unknown_collection(
     stranger: httpx.Client,
 ) -> None:
     assert stranger.get("/v1/collections").json() == []
@@ -100,7 +100,7 @@ def test_damage_to_a_collection_is_reported_and_after_a_repair_the_collection_ca
         assert own.client.post("/v1/search", json={"question": "Who decides?"}).json()["chunks"]
 
 
-def test_a_server_searches_with_an_array_rebuilt_in_memory_until_it_is_repaired(
+def test_a_damaged_array_is_rebuilt_in_memory_for_searches_until_its_file_is_repaired(
     sample_folder: Path, tmp_path: Path
 ) -> None:
     folder = copied_project(sample_folder, tmp_path / "project")

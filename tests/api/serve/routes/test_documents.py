@@ -83,7 +83,7 @@ def test_a_list_of_documents_is_returned_in_pages(client: httpx.Client) -> None:
     assert len(sources) == parts[0]["total"]
 
 
-def test_a_document_text_is_returned_as_a_whole_by_span_or_by_page(
+def test_the_text_of_a_document_can_be_requested_completely_or_by_span_or_by_page(
     client: httpx.Client, handbook: dict[str, Any]
 ) -> None:
     path = f"/v1/documents/mine/{handbook['id']}/text"

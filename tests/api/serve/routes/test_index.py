@@ -19,7 +19,9 @@ def server(sample_folder: Path) -> Iterator[RunningServer]:
         yield one
 
 
-def test_the_index_lists_every_route_of_the_description_and_leads_to_the_rest(server: RunningServer) -> None:
+def test_the_index_lists_every_route_of_the_openapi_description_and_links_to_the_documentation(
+    server: RunningServer,
+) -> None:
     index = server.client.get("/v1").json()
     described = [name for name, _ in operations(server.client.get(index["openapi"]).json())]
     assert [f"{route['method']} {route['path']}" for route in index["routes"]] == described
@@ -44,11 +46,11 @@ def test_the_documentation_page_shows_every_route_and_loads_nothing_from_another
 
 
 @pytest.mark.parametrize("name", ["core.py", "..%2fcore.py", "redoc.standalone.js", "%00", "a" * 3000])
-def test_the_documentation_page_gives_no_other_files(server: RunningServer, name: str) -> None:
+def test_the_documentation_route_serves_no_files_except_its_own(server: RunningServer, name: str) -> None:
     assert server.client.get(f"/docs/{name}").status_code in {403, 404}
 
 
-def test_a_server_with_keys_shows_the_documentation_only_to_their_holders(sample_folder: Path) -> None:
+def test_a_server_that_requires_keys_shows_its_documentation_only_to_key_holders(sample_folder: Path) -> None:
     with served(sample_folder, token="k" * 32, environment=EXTRACTIVE) as server:
         assert server.client.get("/docs").status_code == 200
         stranger = {"authorization": "", "accept": "text/html"}

@@ -62,7 +62,7 @@ def test_a_folder_next_to_the_data_directory_can_be_ingested(client: httpx.Clien
     assert ended(client, asked(client, "deep", "data/deep").json()["id"])["status"] == "done"
 
 
-def test_only_a_key_that_may_write_can_ingest(server: RunningServer, client: httpx.Client) -> None:
+def test_a_key_can_ingest_only_into_collections_it_may_write(server: RunningServer, client: httpx.Client) -> None:
     reader, writer = key(server, "reads", ["*"], []), key(server, "writes", [], ["mine"])
     assert asked(client, "shelf", "shelf", headers=reader).status_code == 403
     assert asked(client, "shelf", "shelf", headers=writer).status_code == 403

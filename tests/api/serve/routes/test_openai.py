@@ -152,7 +152,7 @@ def test_a_follow_up_question_is_understood_from_the_earlier_messages(client: op
     assert "Grade B" in (answer.model_extra or {})["elt_llm"]["understood"]
 
 
-def test_a_system_message_is_the_style_unless_the_request_ignores_it_and_headers_report_it(
+def test_response_headers_report_whether_a_system_message_set_the_style_or_was_ignored(
     client: openai.OpenAI,
 ) -> None:
     reported: list[ChatCompletionMessageParam] = [{"role": "system", "content": "Speak as a pirate."}, *ASKED]

@@ -1,4 +1,4 @@
-"""Results converted to OpenAI's shapes, without a server."""
+"""Conversion of results to OpenAI's response formats, without a server."""
 
 import json
 from collections.abc import Mapping
@@ -167,7 +167,7 @@ def test_the_title_generated_for_any_chat_is_valid_json(question: str) -> None:
 
 
 @pytest.mark.parametrize("question", ["What is the title of the handbook?", "Which tasks has the chair?"])
-def test_a_question_is_not_treated_as_a_chat_client_request_for_a_title(question: str) -> None:
+def test_a_question_is_not_mistaken_for_a_chat_clients_request_to_generate_a_title(question: str) -> None:
     assert reply_to_task(question) is None
 
 
@@ -177,12 +177,12 @@ def test_a_message_with_a_picture_is_refused_and_the_error_names_its_type() -> N
 
 
 @pytest.mark.parametrize("given", ["A gate.", ["A gate."], [32, 18618, 13], [[32, 18618, 13]]])
-def test_texts_and_token_numbers_of_openai_are_read_as_the_same_text(given: Any) -> None:
+def test_texts_and_their_openai_token_ids_are_read_as_the_same_text(given: Any) -> None:
     assert texts_to_embed(given) == ["A gate."]
 
 
 @pytest.mark.parametrize("given", [[1, 2, 999_999], [[1, 2], [-1]]])
-def test_token_numbers_of_another_vocabulary_are_refused_and_the_hint_names_the_langchain_option(given: Any) -> None:
+def test_token_ids_of_another_vocabulary_are_refused_and_the_hint_names_the_langchain_option(given: Any) -> None:
     with pytest.raises(NotSupported, match="token numbers") as refused:
         texts_to_embed(given)
     assert "check_embedding_ctx_length=False" in refused.value.hint

@@ -96,7 +96,7 @@ def test_a_read_only_key_sees_rows_but_cannot_review_them(jobs: ServedJobs) -> N
 
 
 @pytest.mark.parametrize("path", ["", "/row?table=terms&key=Term+01", "/status", "/stale", "/files", "/files/xlsx"])
-def test_the_response_about_a_job_with_unreadable_collections_equals_that_about_an_unknown_job(
+def test_a_job_with_unreadable_collections_gets_the_same_response_as_an_unknown_job(
     jobs: ServedJobs, path: str
 ) -> None:
     refused = jobs.get(f"{JOB}{path}", STRANGER)
@@ -106,7 +106,7 @@ def test_the_response_about_a_job_with_unreadable_collections_equals_that_about_
     assert reported[0] == reported[1]
 
 
-def test_a_key_does_not_see_a_job_that_reads_other_collections(jobs: ServedJobs) -> None:
+def test_a_key_cannot_read_the_rows_of_a_job_that_reads_collections_closed_to_the_key(jobs: ServedJobs) -> None:
     assert jobs.get("/v1/rows/closed/glossary").status_code == 200
     assert jobs.get("/v1/rows/closed/glossary", WRITER).status_code == 403
 

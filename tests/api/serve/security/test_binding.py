@@ -82,7 +82,7 @@ def test_by_default_the_server_listens_on_loopback_only(open_server: EndedServer
     assert open_server.listening == {("127.0.0.1", open_server.port)}
 
 
-def test_the_server_reports_open_access_at_its_start_only_while_there_is_no_key(
+def test_at_startup_the_server_reports_open_access_only_if_it_requires_no_key(
     open_server: EndedServer, locked_server: EndedServer
 ) -> None:
     assert "All users of this machine may ask." in open_server.output
@@ -127,7 +127,7 @@ def test_a_proxy_in_front_of_loopback_also_needs_a_token(own_samples: CommandLin
     assert (refused.code, "a token is needed" in refused.err) == (2, True)
 
 
-def test_with_a_token_the_network_option_and_tls_the_server_accepts_only_encrypted_connections(
+def test_a_network_server_with_a_token_and_tls_accepts_only_encrypted_connections(
     own_samples: CommandLine, tmp_path: Path, certificate: tuple[Path, Path]
 ) -> None:
     chain, key = certificate

@@ -30,7 +30,7 @@ def changing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         yield library
 
 
-def test_uploads_belong_to_the_tenant_and_replace_no_file_of_another(changing: Tenants) -> None:
+def test_an_upload_belongs_to_its_tenant_and_replaces_no_file_of_another_tenant(changing: Tenants) -> None:
     assert upload(changing.own, "x.md", "# x", tenant_id=FOREIGN).status_code == 403
     name = "zbetaupload.md"  # the name of an upload of the other tenant
     before = _uploaded(changing.foreign)
@@ -60,7 +60,7 @@ def _uploaded(client: httpx.Client) -> list[str]:
     return [one["id"] for one in listed if one["uploaded"]]
 
 
-def test_a_failed_upload_is_in_the_status_of_its_tenant_only(changing: Tenants) -> None:
+def test_a_failed_upload_is_listed_only_in_the_status_of_its_own_tenant(changing: Tenants) -> None:
     job = upload(changing.own, "broken.pdf", "%PDF-1.4\nbroken").json()["job"]
     assert finished(changing.own, job)["status"] == "failed"
     own, foreign = (client.get(f"/v1/collections/{COLLECTION}").json() for client in (changing.own, changing.foreign))
@@ -70,7 +70,7 @@ def test_a_failed_upload_is_in_the_status_of_its_tenant_only(changing: Tenants) 
     assert foreign["status"]["files_in_trouble"] == []
 
 
-def test_a_document_that_both_tenants_have_is_forgotten_by_one_only(changing: Tenants) -> None:
+def test_forgetting_a_document_of_one_tenant_keeps_the_identical_document_of_another_tenant(changing: Tenants) -> None:
     calendars = {}
     for client in (changing.own, changing.foreign):
         documents = client.get("/v1/documents", params={"collection": COLLECTION}).json()["documents"]

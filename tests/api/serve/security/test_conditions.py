@@ -1,4 +1,4 @@
-"""The conditions of keys and groups: how they are written, and how those of several groups are joined."""
+"""The conditions of keys and groups: how they are written, and how the conditions of several groups are joined."""
 
 from itertools import permutations
 
@@ -21,13 +21,13 @@ def person(*grants: Grant) -> Principal:
     "where",
     ["tenant_id!=acme", "tenant_id not in a,b", "year=2024", "authors=Ann", "collection=x", "tenant_id", "tenant_id>a"],
 )
-def test_a_condition_that_a_document_could_fulfil_by_its_content_or_without_the_field_is_refused(where: str) -> None:
+def test_a_condition_that_a_document_could_meet_by_its_content_or_by_lacking_the_field_is_refused(where: str) -> None:
     with pytest.raises(UsageError) as refused:
         conditions(where)
     assert refused.value.hint
 
 
-def test_a_field_has_one_condition() -> None:
+def test_two_conditions_on_the_same_field_are_refused() -> None:
     with pytest.raises(UsageError, match="two conditions"):
         conditions("tenant_id=a", "tenant_id=b")
 
@@ -40,7 +40,7 @@ def test_values_are_compared_exactly() -> None:
     assert not condition.admits({})
 
 
-def test_groups_with_different_values_of_one_field_are_joined() -> None:
+def test_conditions_of_two_groups_on_the_same_field_are_joined_into_one_list_of_values() -> None:
     both = person(Grant(("shared",), (), conditions("tenant_id=a")), Grant(("s*",), (), conditions("tenant_id=b")))
     assert both.conditions_of("shared") == conditions("tenant_id in a,b")
 
@@ -50,7 +50,7 @@ def test_a_group_without_conditions_sees_the_whole_collection() -> None:
     assert both.sees_whole("shared")
 
 
-def test_write_conditions_are_those_of_the_groups_that_may_write() -> None:
+def test_write_conditions_come_only_from_groups_that_may_write() -> None:
     both = person(Grant(("shared",)), Grant((), ("shared",), conditions("tenant_id=a")))
     assert both.conditions_of("shared") == ()
     assert both.write_conditions("shared") == conditions("tenant_id=a")
@@ -58,7 +58,7 @@ def test_write_conditions_are_those_of_the_groups_that_may_write() -> None:
         both.require_whole("shared")
 
 
-def test_a_wider_group_contains_a_narrower_one() -> None:
+def test_a_group_with_fewer_conditions_makes_a_group_with_more_conditions_redundant() -> None:
     both = person(
         Grant(("shared",), (), conditions("tenant_id=a", "doc_type=x")),
         Grant(("shared",), (), conditions("tenant_id=a")),
@@ -94,7 +94,7 @@ def test_the_order_of_groups_does_not_matter_for_joining_them() -> None:
         assert person(*groups).conditions_of("shared") == conditions("doc_type in x,y", "tenant_id in a,b")
 
 
-def test_a_person_owns_nothing_of_a_key_with_the_same_name() -> None:
+def test_persons_and_keys_with_the_same_name_are_different_owners() -> None:
     owners = {
         Principal("ann").owner,
         person(Grant(("a",))).owner,
@@ -111,18 +111,18 @@ def test_the_name_of_a_person_cannot_imitate_another_owner(name: str) -> None:
     assert plain != ann.owner
     assert plain.isascii()
     assert not {" ", "~"} & set(plain)
-    # A key `user` with conditions is not a person either.
+    # The owner of a key named `user` with conditions cannot be a person either.
     assert not ann.owner.startswith("user ")
 
 
-def test_a_person_who_loses_a_group_owns_nothing_of_the_former_work() -> None:
+def test_a_person_who_loses_a_group_becomes_a_different_owner() -> None:
     own, whole, other = Grant(("shared",), (), conditions("tenant_id=a")), Grant(("shared",)), Grant(("other",))
     assert len({person(*groups).owner for groups in [(own, whole), (own,), (whole,), (own, other)]}) == 4
-    assert person(whole, other).owner == person(whole).owner  # which collections are readable decides here
+    assert person(whole, other).owner == person(whole).owner  # the list of readable collections already decides this
 
 
 @pytest.mark.parametrize("value", ["acme", "a/b", "..", "Ä & co", "a=b", "%2e", "7"])
-def test_the_folders_of_an_upload_name_its_fields_whatever_their_values_are(value: str) -> None:
+def test_any_field_values_can_be_written_to_and_read_from_the_folder_names_of_an_upload(value: str) -> None:
     folders = owner_folders({"doc_type": value, "tenant_id": value})
     assert all("/" not in folder for folder in folders)
     assert fields_of_folders(folders) == {"tenant_id": value, "doc_type": value}

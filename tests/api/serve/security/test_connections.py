@@ -25,7 +25,7 @@ class Impatient(BoundedProtocol):
 
 
 class Heard:
-    """An app that responds with megabytes or never, and records how its requests ended."""
+    """An app that sends megabytes or never responds, and records how its requests ended."""
 
     def __init__(self) -> None:
         self.cancelled, self.started = threading.Event(), threading.Event()

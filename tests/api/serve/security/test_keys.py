@@ -77,7 +77,7 @@ def test_a_request_that_contains_two_keys_is_refused(stranger: httpx.Client) -> 
 @pytest.mark.parametrize(
     "path", ["//health", "/health/", "/health/../ready", "/login/../ready", "/health;/ready", "/HEALTH"]
 )
-def test_paths_similar_to_a_path_that_needs_no_key_require_a_key(path: str, stranger: httpx.Client) -> None:
+def test_paths_that_resemble_a_public_path_require_a_key(path: str, stranger: httpx.Client) -> None:
     asked = httpx.Request("GET", stranger.base_url.copy_with(raw_path=path.encode()))
     assert stranger.send(asked).status_code in {401, 403}
 

@@ -18,7 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 pytestmark = pytest.mark.network
 
 MEGABYTE = 1 << 20
-SOON = 5.0  # seconds; a limit against hangs on a busy machine, no measurement
+SOON = 5.0  # seconds; a limit against hangs on a busy machine, not a measurement
 JSON = {"content-type": "application/json"}
 
 
@@ -44,7 +44,7 @@ def test_request_bodies_that_are_too_large_are_refused_with_and_without_a_conten
     reported = _answer(server, path, b"0" * (20 * MEGABYTE))
     unannounced = _answer(server, path, _zeros(20))
     assert reported == 413
-    assert unannounced in {413, 415}  # some routes check the type first and read no body
+    assert unannounced in {413, 415}  # some routes check the content type first and then do not read the body
     assert (
         resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 120 * 1024
     )  # this includes the 20 headers of the client

@@ -76,7 +76,7 @@ def test_no_hostile_file_name_reaches_outside_its_folder_on_any_route(server: Ru
     for operation in operations(server):
         for number, name in enumerate(NAMES):
             if not operation.named("path") and not operation.named("query") and number % 6:
-                continue  # a body is no path, so every sixth name is enough
+                continue  # a body is not a path, so every sixth name is enough
             try:
                 answer = _answered(server.client, fill(operation, name, {"question": "points"}))
             except httpx.InvalidURL:

@@ -122,7 +122,7 @@ def test_no_route_reveals_an_unreadable_collection(scoped: Scoped) -> None:
     assert reported == []
 
 
-def test_requests_refused_without_read_access_succeed_with_a_key_that_may_read(scoped: Scoped) -> None:
+def test_the_requests_of_the_scope_tests_return_data_to_a_key_that_may_read(scoped: Scoped) -> None:
     """This shows that the requests of the other tests reach data at all."""
     asked = [one for one in operations(scoped.server) if one.method != "delete" and "cancel" not in one.path]
     answers = {str(one): [_answered(scoped.server.client, it) for it in _reaching(one, scoped.hidden)] for one in asked}
@@ -183,7 +183,7 @@ def _answered(client: httpx.Client, request: FilledRequest) -> httpx.Response:
 
 
 def _names_the_other(request: FilledRequest) -> bool:
-    """Return whether path or body of a request name the other collection. Conditions may name it without effect."""
+    """Whether the path or body of a request, except its conditions, names the other collection."""
     body = json.loads(request.content or b"{}")
     return OTHER in request.path or OTHER in [body.get("collection"), *(body.get("collections") or ())]
 

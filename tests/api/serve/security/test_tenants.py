@@ -66,7 +66,7 @@ WHERES: tuple[list[str], ...] = (
     ["organisations=zbetacorp"],
 )
 # Routes that read no document: static files, the login form, and descriptions of the program. The routes of page events
-# and of MCP have tests of their own below.
+# and of MCP have separate tests below.
 WITHOUT_DOCUMENTS = {
     *("/assets/", "/static/", "/docs", "/docs/{name}", "/favicon.ico", "/page.js", "/theme.css", "/openapi.json"),
     *("/login", "/logout", "/v1/models/{model:path}", "/gradio_api/app_id"),
@@ -76,7 +76,7 @@ PAGE_ROUTES = {
     *("/gradio_api/queue/join", "/gradio_api/reset", "/gradio_api/startup-events", "/gradio_api/upload"),
     "/gradio_api/upload_progress",
 }
-# Operations that a key with conditions may never succeed with, because they concern the whole collection or the server.
+# Operations that always fail for a key with conditions, because they concern the whole collection or the server.
 REFUSED = {
     "POST /v1/collections/{name}/verify",
     "POST /v1/collections/{name}/rollback",
@@ -129,7 +129,7 @@ LOCAL, PGVECTOR, POLICIES = "SQLite", "PostgreSQL", "policies of PostgreSQL alon
 
 @pytest.fixture(scope="module", params=[LOCAL, PGVECTOR, POLICIES] if FULL else [LOCAL, POLICIES])
 def tenants(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenants]:
-    """Serve two tenants. With the policies alone, this program enforces no condition any more."""
+    """Serve two tenants. With POLICIES, only PostgreSQL enforces the conditions, and this program enforces none."""
     folder, settings = tmp_path_factory.mktemp("tenants") / "project", {}
     with pytest.MonkeyPatch.context() as patch:
         if request.param != LOCAL:
@@ -204,7 +204,7 @@ def _openai_body(operation: Operation, text: str, *, stream: bool) -> dict[str, 
     return bodies.get(operation.path, {})
 
 
-def test_no_route_shows_anything_of_another_tenant(tenants: Tenants) -> None:
+def test_no_route_reveals_data_of_another_tenant(tenants: Tenants) -> None:
     statuses: dict[str, list[int]] = defaultdict(list)
     for operation, response, sent in _requests(tenants):
         shown = f"{dict(response.headers)} {response.text}"
@@ -212,7 +212,7 @@ def test_no_route_shows_anything_of_another_tenant(tenants: Tenants) -> None:
         assert response.status_code < 500, (str(operation), sent, response.text)
         statuses[str(operation)].append(response.status_code)
     assert statuses.keys() == {str(one) for one in operations(tenants.server)}
-    # Where no request succeeds, nothing is shown: this list makes sure that the others are really tested.
+    # Requests that all fail prove nothing, so each operation outside REFUSED must succeed once, except uploads.
     succeeded = {name for name, seen in statuses.items() if any(status < 300 for status in seen)}
     assert statuses.keys() - succeeded - REFUSED <= {"POST /v1/documents"}, statuses
     assert not succeeded & REFUSED, statuses
@@ -224,7 +224,7 @@ def test_every_route_of_the_server_is_tested_for_two_tenants(tenants: Tenants) -
     assert others <= {*WITHOUT_DOCUMENTS, *PAGE_ROUTES, "/mcp"}
 
 
-def test_no_tool_shows_anything_of_another_tenant(tenants: Tenants) -> None:
+def test_no_tool_reveals_data_of_another_tenant(tenants: Tenants) -> None:
     chance = random.Random(50)  # noqa: S311 - repeatable, not secret
 
     async def call_all(client: Client) -> list[tuple[str, dict[str, Any], CallToolResult]]:
@@ -266,7 +266,7 @@ def _event_value(kind: str, text: str) -> Any:
     }.get(kind)
 
 
-def test_no_event_of_the_page_shows_anything_of_another_tenant(tenants: Tenants) -> None:
+def test_no_event_of_the_web_page_reveals_data_of_another_tenant(tenants: Tenants) -> None:
     needs("gradio")
     chance = random.Random(51)  # noqa: S311 - repeatable, not secret
     assert not foreign_words(tenants.own.get("/").text)
@@ -285,7 +285,7 @@ def test_no_event_of_the_page_shows_anything_of_another_tenant(tenants: Tenants)
     assert seen >= len(names) * EVENT_ROUNDS // 2
 
 
-def test_counts_are_those_of_the_own_documents(tenants: Tenants) -> None:
+def test_a_tenant_sees_counts_of_only_its_own_documents(tenants: Tenants) -> None:
     [listed] = tenants.own.get("/v1/collections").json()
     assert (listed["documents"], listed["chunks"]) == (4, 4)
     documents = tenants.own.get("/v1/documents", params={"collection": COLLECTION}).json()
@@ -295,7 +295,7 @@ def test_counts_are_those_of_the_own_documents(tenants: Tenants) -> None:
     assert (filtered["left"], filtered["of"]) == ({COLLECTION: 4}, {COLLECTION: 4})
 
 
-def test_identical_documents_of_several_owners_are_counted_for_each(tenants: Tenants) -> None:
+def test_identical_documents_of_two_tenants_are_counted_once_for_each_tenant(tenants: Tenants) -> None:
     both = DocumentCondition("tenant_id", (OWN, FOREIGN))
     with closing(open_state(tenants.server.workspace)) as state:
         secret = KeyTable(state).create("both", [COLLECTION], [], conditions=(both,))
@@ -306,15 +306,15 @@ def test_identical_documents_of_several_owners_are_counted_for_each(tenants: Ten
 
 
 def _headers_of(tenants: Tenants, secret: str) -> dict[str, str]:
-    """Return the headers of a new key. A server reads the keys in PostgreSQL once a second.
+    """Return the headers of a new key, once the server knows the key: it reads keys in PostgreSQL once a second.
 
-    It is not asked before: requests with an unknown key would soon be refused for a while, whoever sends them.
+    The server gets no request before that, because repeated requests with an unknown key lock out their address.
     """
     time.sleep(1.1 if tenants.server.workspace.is_shared else 0)
     return {"authorization": f"Bearer {secret}"}
 
 
-def test_words_values_and_fields_are_suggested_from_the_own_documents_only(tenants: Tenants) -> None:
+def test_suggested_words_values_and_fields_come_only_from_the_tenants_own_documents(tenants: Tenants) -> None:
     def search(question: str, *where: str) -> dict[str, Any]:
         found: dict[str, Any] = tenants.own.post("/v1/search", json={"question": question, "where": where}).json()
         return found
@@ -336,7 +336,7 @@ def test_conversations_jobs_and_answers_of_another_tenant_cannot_be_used(tenants
     assert tenants.foreign.get(f"/v1/sessions/{session}").status_code == 200
 
 
-def test_a_key_that_is_made_again_for_another_tenant_cannot_read_the_former_conversations(tenants: Tenants) -> None:
+def test_a_key_recreated_for_another_tenant_cannot_read_conversations_of_the_revoked_key(tenants: Tenants) -> None:
     def remake(tenant: str) -> dict[str, str]:
         with closing(open_state(tenants.server.workspace)) as state:
             conditions = (DocumentCondition("tenant_id", (tenant,)),)

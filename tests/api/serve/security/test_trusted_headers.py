@@ -1,4 +1,4 @@
-"""People whom a proxy signs in: their headers count from the address of the proxy alone."""
+"""Persons whom a proxy signs in: their headers are trusted only if they come from the proxy's address."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -48,7 +48,7 @@ def sent(user: str = "ann", groups: str = "acme") -> list[tuple[str, str]]:
     return [("X-Forwarded-User", user), ("X-Forwarded-Groups", groups)]
 
 
-def test_a_person_has_the_permissions_of_all_known_groups() -> None:
+def test_a_person_has_the_permissions_of_all_their_known_groups() -> None:
     ann = admitted(sent(groups="acme, staff,unknown"))
     assert isinstance(ann, Principal)
     assert ann.readable(["handbook", "other", "shared"]) == ["handbook", "shared"]
@@ -68,13 +68,13 @@ def test_names_are_read_in_the_encoding_of_the_proxy(encoding: str) -> None:
 
 @pytest.mark.parametrize("peer", ["192.0.2.9", "10.0.0.9", "::1", "", "unknown"])
 @pytest.mark.parametrize("headers", [sent(), sent()[:1], sent()[1:]])
-def test_headers_from_another_address_are_refused(peer: str, headers: list[tuple[str, str]]) -> None:
+def test_identity_headers_from_an_untrusted_address_are_refused(peer: str, headers: list[tuple[str, str]]) -> None:
     refusal = admitted(headers, peer, TOKEN)
     assert isinstance(refusal, AccessRefusal)
     assert (refusal.status, refusal.kind) == (403, "untrusted_headers")
 
 
-def test_headers_from_another_address_are_ignored_where_the_settings_say_so() -> None:
+def test_identity_headers_from_an_untrusted_address_are_ignored_if_the_settings_choose_this() -> None:
     ignored = admitted(sent(), "192.0.2.9", untrusted_headers="ignore")
     assert isinstance(ignored, AccessRefusal)
     assert ignored.status == 401
@@ -82,7 +82,7 @@ def test_headers_from_another_address_are_ignored_where_the_settings_say_so() ->
 
 
 @pytest.mark.parametrize("peer", ["10.0.0.1", "127.0.0.1"])
-def test_a_request_without_headers_and_without_a_key_is_not_anonymous(peer: str) -> None:
+def test_a_request_without_identity_headers_and_without_a_key_is_refused(peer: str) -> None:
     refusal = admitted([], peer)
     assert isinstance(refusal, AccessRefusal)
     assert refusal.status == 401
@@ -96,7 +96,7 @@ def test_a_request_without_headers_and_without_a_key_is_not_anonymous(peer: str)
         [*sent(), ("X-Forwarded-Groups", "operators")],
     ],
 )
-def test_a_proxy_that_names_no_person_or_several_is_refused(headers: list[tuple[str, str]]) -> None:
+def test_a_request_whose_headers_do_not_name_exactly_one_person_is_refused(headers: list[tuple[str, str]]) -> None:
     refusal = admitted(headers, secret=TOKEN)
     assert isinstance(refusal, AccessRefusal)
     assert refusal.kind == "unnamed_person"
@@ -120,7 +120,7 @@ def test_a_person_in_no_known_group_is_refused(groups: str) -> None:
         {"groups": {"g": {"read": ["*"], "where": ["tenant_id=a"], "admin": True}}},
     ],
 )
-def test_settings_that_would_not_protect_are_refused(wrong: Mapping[str, Any]) -> None:
+def test_proxy_settings_that_would_leave_the_server_unprotected_are_refused(wrong: Mapping[str, Any]) -> None:
     with pytest.raises(ValidationError):
         ServeSettings.model_validate({**SETTINGS, **wrong})
 
@@ -143,7 +143,7 @@ def proxied(folder: Path) -> Iterator[RunningServer]:
 
 
 @pytest.mark.network
-def test_a_person_may_upload_on_the_page_if_a_group_may_write(tmp_path: Path) -> None:
+def test_a_person_may_upload_on_the_web_page_if_one_of_their_groups_may_write(tmp_path: Path) -> None:
     needs("gradio")
     with proxied(tmp_path) as server:
 
@@ -161,7 +161,7 @@ def test_a_person_may_upload_on_the_page_if_a_group_may_write(tmp_path: Path) ->
 
 
 @pytest.mark.network
-def test_a_person_behind_a_proxy_has_conversations_of_its_own(tmp_path: Path) -> None:
+def test_each_person_behind_a_proxy_has_separate_conversations(tmp_path: Path) -> None:
     write_files(tmp_path, {"docs/leave.md": "# Leave\n\nLeave is approved by the manager.\n"})
     run_ingest(tmp_path / "data", tmp_path / "docs", collection="handbook")
     with proxied(tmp_path) as server:

@@ -79,7 +79,7 @@ def test_the_language_model_writes_the_question_variants_of_the_multi_query_stra
     assert not [note for note in found.notes if "language model" in note]
 
 
-def test_a_code_or_name_that_no_keyword_matches_is_searched_by_vectors(
+def test_the_strategy_auto_searches_again_if_no_keyword_matches_a_code_or_name(
     finder_with: Callable[..., SearchPipeline],
 ) -> None:
     with finder_with() as pipeline:
