@@ -62,7 +62,7 @@ REFUSALS = {
     "no key": Refusal(None, "", "401 Must provide an API key", "Set ELT_LLM_INDEX__API_KEY"),
     "key that reads": Refusal(None, READER_KEY, "403 .*manage access is required", "Use a key that may write"),
     "read-only": Refusal(READ_ONLY, KEY, "403 .*Read-only mode", "check that the server is not read-only"),
-    "full disk": Refusal(FULL_DISK, KEY, "500 .*No space left on device", "Free space or memory on the machine"),
+    "full disk": Refusal(FULL_DISK, KEY, "500 .*No space left on device", "Free space or memory on Qdrant's machine"),
 }
 
 

@@ -24,7 +24,7 @@ CARDINALITY_LABELS: Mapping[Cardinality, str] = {
 
 
 class EnterpriseRecord(BaseModel):
-    """An immutable record without extra fields. Records with equal content have equal JSON."""
+    """The base class of immutable records, which refuse unknown fields. Equal records have equal JSON."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -34,12 +34,12 @@ class EnterpriseRecord(BaseModel):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """Read the JSON of `to_json`. Raises pydantic's ValidationError for other JSON."""
+        """Read JSON from `to_json`. Raises pydantic's ValidationError for other JSON."""
         return cls.model_validate(value)
 
 
 class Entity(EnterpriseRecord):
-    """An entity of a diagram. `domain` is its outermost container, and `subgroup` the container within the domain."""
+    """An entity in a diagram. `domain` is its outermost container, and `subgroup` its container within the domain."""
 
     id: str = Field(description="Unique in its model: the fact sheet id if it has one, else the id of its shape.")
     name: str
@@ -75,7 +75,7 @@ class Relationship(EnterpriseRecord):
 
     @property
     def cardinality(self) -> str:
-        """The cardinality of both ends in words, such as "one to many"; empty if neither end has one."""
+        """The cardinality of both ends in words, such as "one to many", or empty if neither end has one."""
         ends = [(CARDINALITY_LABELS.get(end.cardinality, ""), end.name) for end in (self.source, self.target)]
         if all(words for words, _ in ends):
             return " to ".join(words for words, _ in ends)
@@ -89,7 +89,7 @@ class Relationship(EnterpriseRecord):
 
 
 class EnterpriseModel(EnterpriseRecord):
-    """The model of a file. Entities are sorted by domain, subgroup, type and name, relationships by their ends."""
+    """The enterprise model in a file. Entities are sorted by domain, subgroup, type and name, relationships by ends."""
 
     entities: tuple[Entity, ...] = ()
     relationships: tuple[Relationship, ...] = ()
@@ -111,7 +111,7 @@ class EnterpriseModel(EnterpriseRecord):
 
 
 class FactSheetRelation(EnterpriseRecord):
-    """One value of a relation column. `kind` is the name of the column, such as relProjectToApplication."""
+    """One value in a relation column. `kind` is the column's name, such as relProjectToApplication."""
 
     kind: str
     name: str = Field(description="Display name of the other fact sheet.")
@@ -120,7 +120,7 @@ class FactSheetRelation(EnterpriseRecord):
 
 
 class FactSheet(EnterpriseRecord):
-    """One row of an inventory, which describes one entity."""
+    """One row of an inventory. It describes one entity."""
 
     id: str = Field(description="Unique in its inventory: the exported id, or the row number without one.")
     fact_sheet_id: str = Field("", description="The exported id; empty for a fact sheet still to be created.")
@@ -138,14 +138,14 @@ class FactSheet(EnterpriseRecord):
 
 
 class Inventory(EnterpriseRecord):
-    """The fact sheets of an export, ordered by type and display name. Their JSON is keyed by id."""
+    """The fact sheets in an export, sorted by type and display name. In JSON, they are keyed by id."""
 
     fact_sheets: tuple[FactSheet, ...] = ()
     notes: tuple[str, ...] = Field((), description="Problems found in the file.")
 
     @property
     def by_type(self) -> dict[str, list[FactSheet]]:
-        """The fact sheets by their type. The types are in alphabetical order."""
+        """The fact sheets by type. The types are in alphabetical order."""
         kind = attrgetter("type")
         return {name: list(sheets) for name, sheets in groupby(sorted(self.fact_sheets, key=kind), key=kind)}
 
@@ -156,13 +156,13 @@ class Inventory(EnterpriseRecord):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Inventory":
-        """Read the JSON of `to_json`, whose keys may be in any order."""
+        """Read JSON from `to_json`, whose keys may be in any order."""
         sheets = [FactSheet.model_validate({"id": key, **sheet}) for key, sheet in value["fact_sheets"].items()]
         return cls(fact_sheets=tuple(sorted(sheets, key=fact_sheet_order)), notes=tuple(value.get("notes", ())))
 
 
 def fact_sheet_order(sheet: FactSheet) -> tuple[str, str, str]:
-    """Return the sort key of a fact sheet: type, display name and id."""
+    """Return a fact sheet's sort key: type, display name and id."""
     return sheet.type, sheet.display_name, sheet.id
 
 
@@ -172,8 +172,8 @@ _Links = dict[str, tuple[str, ...]]
 class ModelGraph:
     """A graph with entities as nodes and relationships as edges.
 
-    With `directed`, edges are followed from source to target only. Results are ordered by id. Raises UsageError for
-    unknown ids.
+    With `directed`, edges are followed only from source to target. Results are sorted by id. Unknown ids raise
+    UsageError.
     """
 
     def __init__(self, model: EnterpriseModel) -> None:
@@ -193,14 +193,14 @@ class ModelGraph:
     ) -> list[tuple[str, ...]]:
         """Return at most `most` simple paths from `start` to `end` with at most `longest` relationships.
 
-        A path is a tuple of the ids from start to end. Shorter paths come first, and ties are ordered by id.
+        A path is a tuple of the ids from start to end. Shorter paths come first, and ties are sorted by id.
         """
         links = self._links(start, end, directed=directed)
         away = _distances(self._backwards if directed else self._around, end, longest)
         return list(islice(_simple_paths(links, start, away, longest), most))
 
     def ego_graph(self, entity_id: str, radius: int = 1, *, directed: bool = False) -> EnterpriseModel:
-        """Return the entities within `radius` relationships of an entity, with all relationships among them."""
+        """Return the entities at most `radius` relationships away from an entity, with the relationships among them."""
         near = _distances(self._links(entity_id, directed=directed), entity_id, radius)
         return EnterpriseModel(
             entities=tuple(entity for entity in self._model.entities if entity.id in near),
@@ -213,7 +213,7 @@ class ModelGraph:
         )
 
     def _links(self, *known: str, directed: bool) -> _Links:
-        """Return the neighbours of each entity, by id. Raises UsageError unless all `known` ids are in the model."""
+        """Return each entity's neighbours, by id. Raises UsageError unless the model contains all ids in `known`."""
         for entity_id in known:
             if entity_id not in self._around:
                 hint = nearest_names(entity_id, sorted(self._around))
@@ -244,7 +244,7 @@ def _distances(links: _Links, start: str, most: int) -> dict[str, int]:
 
 
 def _simple_paths(links: _Links, start: str, away: dict[str, int], longest: int) -> Iterator[tuple[str, ...]]:
-    """Yield the simple paths from `start` to the entity whose distance in `away` is 0, shortest first."""
+    """Yield the simple paths from `start` to the entity whose distance in `away` is 0, in order of length."""
     waiting: list[tuple[int, tuple[str, ...]]] = [(away[start], (start,))] if start in away else []
     while waiting:
         _, path = heapq.heappop(waiting)

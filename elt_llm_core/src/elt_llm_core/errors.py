@@ -1,10 +1,10 @@
-"""The errors that this project raises on purpose. Their exit code is 1 unless the class or its base sets another."""
+"""The errors that this project raises on purpose. Their exit code is 1 unless a class sets another one."""
 
 from typing import ClassVar
 
 
 class EltError(Exception):
-    """The base of all errors. `str(error)` is one sentence; `hint` is the command or change that helps, or empty."""
+    """The base class of all errors. `str(error)` is the message; `hint` a command or change that helps, or empty."""
 
     exit_code: ClassVar[int] = 1
     retryable: ClassVar[bool] = False
@@ -25,15 +25,15 @@ class SettingsError(UsageError):
 
 
 class UnknownCollection(UsageError):
-    """No collection has the given name. The hint lists the nearest names."""
+    """No collection has the given name. The hint lists similar names."""
 
 
 class StoreError(EltError):
-    """The data directory cannot serve the request."""
+    """The store of a workspace cannot be used, or cannot do what was requested."""
 
 
 class LockHeld(StoreError):
-    """Another process holds the lock for writing. The message names this process. Retry later."""
+    """Another process, which the message names, holds the lock for writing. Retry later."""
 
     exit_code = 75
     retryable = True
@@ -46,7 +46,7 @@ class StoreUnavailable(StoreError):
 
 
 class OutdatedStore(StoreError):
-    """An older version wrote the store. The next writing command migrates the store."""
+    """An older program version wrote the store. The next command that writes migrates it."""
 
 
 class ImportRefused(StoreError):
@@ -54,7 +54,7 @@ class ImportRefused(StoreError):
 
 
 class FingerprintMismatch(StoreError):
-    """The collection was built with another embedding model, so the vectors cannot be compared."""
+    """The collection was built with another embedding model, so its vectors cannot be compared with new ones."""
 
 
 class CorruptIndex(StoreError):
@@ -62,13 +62,13 @@ class CorruptIndex(StoreError):
 
 
 class IndexUnavailable(StoreError):
-    """The database that searches the vectors cannot be reached, or another process has its folder open."""
+    """The vector database cannot be reached, or another process has its folder open."""
 
     retryable = True
 
 
 class IndexRefused(StoreError):
-    """The database that searches the vectors does not fit the settings or refuses to be changed."""
+    """The vector database refuses the request or does not match the settings."""
 
 
 class IngestError(EltError):
@@ -76,11 +76,11 @@ class IngestError(EltError):
 
 
 class UnreadableDocument(IngestError):
-    """One file could not be parsed. The message is the reason, which is shown beside the name of the file."""
+    """One file could not be parsed. The message is the reason, which is shown next to the file's name."""
 
 
 class ModelError(EltError):
-    """A model is missing, has unexpected bytes, or does not answer."""
+    """A model is missing, damaged, unreachable or failing."""
 
 
 class ModelUnavailable(ModelError):
@@ -90,7 +90,7 @@ class ModelUnavailable(ModelError):
 
 
 class ModelMissing(ModelError):
-    """The server or the disk does not have the model. The hint is the command that installs the model."""
+    """The model is not on the server or the disk. The hint is how to get it."""
 
 
 class ModelTimeout(ModelError):
@@ -108,7 +108,7 @@ class ModelRefused(ModelError):
 
 
 class PromptTooLong(ModelError):
-    """The text exceeds the model's input limit, and the server refused or truncated the text."""
+    """The text is longer than the model's limit, or the server refused or truncated it."""
 
 
 class UnusableReply(ModelError):

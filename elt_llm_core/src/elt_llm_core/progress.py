@@ -1,4 +1,4 @@
-"""Progress of long work, reported to a listener."""
+"""Listeners to which long-running work reports its progress."""
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol, TypeVar
@@ -13,7 +13,7 @@ class ProgressListener(Protocol):
         """Start a stage of `total` units (files, texts, nodes). `total` is 0 if the number is unknown."""
 
     def advance(self, amount: int = 1, detail: str = "") -> None:
-        """Add `amount` to the number of finished units. `detail` names the current unit."""
+        """Count `amount` more units as finished. `detail` names the current unit."""
 
     def note(self, message: str) -> None:
         """Show one sentence to the user."""
@@ -33,7 +33,7 @@ class SilentListener:
 
 
 def track_progress(items: Sequence[One], progress: ProgressListener, stage: str) -> Iterator[One]:
-    """Yield the items as one stage. An item counts as finished when the next item is requested."""
+    """Yield the items and report them as one stage. An item counts as finished when the next one is requested."""
     progress.stage(stage, len(items))
     for item in items:
         yield item

@@ -1,16 +1,16 @@
-"""The result of a question, as pydantic models that every interface displays."""
+"""Pydantic models for the result of a question, which all interfaces display."""
 
 from typing import Any, Literal, Self
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 AnswerOutcome = Literal["answered", "uncertain", "not found"]
-"""`uncertain` is the outcome if the best quote was found but its confidence is low: the reader decides."""
+"""`uncertain` means that an answer was found, but with low confidence, so that the reader must decide."""
 UNCERTAIN_TEXT = "Uncertain: the documents may not answer this question."
 
 
 class ResultModel(BaseModel):
-    """An immutable model without extra fields, so that the JSON output has exactly the documented fields."""
+    """The base class of immutable models without extra fields: JSON output has exactly the documented fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -99,7 +99,7 @@ class QueryResult(ResultModel):
     chunks: tuple[RetrievedChunk, ...] = Field(
         (),
         description="The chunks that the answer is based on.",
-        validation_alias=AliasChoices("chunks", "contexts"),  # stored conversations may have the former name
+        validation_alias=AliasChoices("chunks", "contexts"),  # the former name, used in older stored conversations
     )
     citations: tuple[Citation, ...] = ()
     reasoning_steps: tuple[str, ...] = ()
@@ -120,7 +120,7 @@ class QueryResult(ResultModel):
     @model_validator(mode="before")
     @classmethod
     def _derive_outcome(cls, data: Any) -> Any:
-        """Derive the outcome of a result that was stored before there were three outcomes."""
+        """Add the outcome to results that were stored by program versions that had no outcomes."""
         if isinstance(data, dict) and "outcome" not in data and not data.get("answered", True):
             return {**data, "outcome": "not found"}
         return data

@@ -1,4 +1,4 @@
-"""Helpers that every module may use: closing resources, failpoints for crash tests, nearest names for hints."""
+"""Helpers for all modules: closing resources, failpoints for crash tests, and similar names for hints."""
 
 import difflib
 import errno
@@ -19,8 +19,8 @@ from typing import NoReturn, Self
 def onnx_library() -> ModuleType:
     """Import onnxruntime without its telemetry. Every module must import it through this function.
 
-    Since 2026, it also sends events to Microsoft on Linux and macOS, and writes an identifier of the machine into the
-    home folder, unless this variable is set when it is first imported:
+    Since 2026, onnxruntime sends events to Microsoft on Linux and macOS, too, and writes an identifier of the machine
+    to the home folder, unless this variable is set before the first import:
     https://github.com/microsoft/onnxruntime/pull/27379.
     """
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
@@ -44,7 +44,7 @@ class Closeable:
 
 
 def close_if_possible(thing: object) -> None:
-    """Close `thing` if it has a `close` method, as models do that keep connections to a server."""
+    """Close `thing` if it has a `close` method, such as a model that keeps connections to a server."""
     if callable(close := getattr(thing, "close", None)):
         close()
 
@@ -53,7 +53,7 @@ FAILPOINT_VARIABLE = "ELT_LLM_FAILPOINT"
 
 
 class Failpoint(StrEnum):
-    """The stages of work at which tests can interrupt the process."""
+    """The stages at which tests can interrupt the process."""
 
     DISCOVER = "discover"
     PARSE = "parse"
@@ -75,7 +75,7 @@ class Failpoint(StrEnum):
 
 @contextmanager
 def failpoint(name: Failpoint) -> Iterator[None]:
-    """If a test requests it, interrupt the process at the start or at the successful end of a stage."""
+    """Interrupt the process at the start or the successful end of a stage, if a test requests that."""
     _trigger(f"{name}-before")
     yield
     _trigger(f"{name}-after")
@@ -85,7 +85,7 @@ CONDITIONS_LEFT_OUT = "conditions:leave-out"
 
 
 def leaves_out_conditions() -> bool:
-    """Return whether a test leaves out the conditions of callers, to show that row-level security holds alone."""
+    """Return whether a test switches off callers' conditions, to show that row-level security alone is enough."""
     return os.environ.get(FAILPOINT_VARIABLE) == CONDITIONS_LEFT_OUT
 
 
@@ -114,13 +114,13 @@ def nearest_name(wrong: str, known: Sequence[str]) -> str | None:
 
 
 def find_clone() -> Path | None:
-    """Return the folder of the clone that this file is in, or None if the package was installed from a wheel."""
+    """Return the folder of the git clone that contains this file, or None if the package is installed from a wheel."""
     folder = Path(__file__).resolve().parents[3]
     return folder if (folder / "uv.lock").is_file() else None
 
 
 def install_command(extra: str, *, in_clone: bool | None = None) -> str:
-    """Return the command that installs an extra, by default with uv if this file is in a clone, else with pip."""
+    """Return the command that installs an extra: with uv if this file is in a clone (`in_clone`), else with pip."""
     if in_clone is None:
         in_clone = find_clone() is not None
     return f"uv sync --inexact --extra {extra}" if in_clone else f'pip install "elt-llm[{extra}]"'
@@ -133,6 +133,6 @@ def exit_with_replacement(old: str, new: str) -> NoReturn:
 
 
 def nearest_names(wrong: str, known: Sequence[str]) -> str:
-    """Return a hint that lists the known names nearest to a wrong one, else the first five; empty if none is known."""
+    """Return a hint that lists the known names most similar to `wrong`, else the first five, or "" if none is known."""
     near = difflib.get_close_matches(wrong, known, n=3, cutoff=0.5) or list(known[:5])
     return f"Nearest: {', '.join(near)}." if near else ""

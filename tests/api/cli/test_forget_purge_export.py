@@ -144,7 +144,7 @@ def test_a_repeated_rollback_changes_nothing(ship: CommandLine) -> None:
     assert ship.done("rollback", "-c", "ship", "--to", "1", "--json").json["to"] == 1
     assert status(ship)["rolled_back"]
     refused = ship("rollback", "-c", "ship", "--to", "9")
-    assert (refused.code, "Kept are: 1, 2" in refused.err) == (2, True)
+    assert (refused.code, "Its generations are: 1, 2" in refused.err) == (2, True)
 
 
 def test_a_damaged_store_is_reported_without_document_text(ship: CommandLine) -> None:

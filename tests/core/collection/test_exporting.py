@@ -316,5 +316,5 @@ def test_an_unpublished_collection_cannot_be_exported(store: Store, tmp_path: Pa
 
 def test_a_collection_can_be_exported_without_the_writer_lock(store: Store, tmp_path: Path) -> None:
     put(store, some_documents(2))
-    with open_store(store.data_dir) as reader:
+    with open_store(store.workspace) as reader:
         assert export_collection(reader, COLLECTION, tmp_path / "library.zip").nodes == 8

@@ -69,7 +69,7 @@ def test_a_database_with_other_collections_is_refused(target: Workspace, made: S
     elsewhere = Workspace(tmp_path / "elsewhere", "postgres", target.dsn_file)
     with writing(elsewhere) as store:
         put(store, some_documents(1), name="others")
-    with pytest.raises(StoreError, match="other collections already"):
+    with pytest.raises(StoreError, match="already contains other collections"):
         migrate_to_server(target, SilentListener())
     with open_store(made.data_dir) as store:
         assert [record.name for record in store.collections.all()] == [COLLECTION]
@@ -95,7 +95,7 @@ def test_an_interrupted_migration_leaves_both_as_they_were(target: Workspace, ma
         migrate_to_server(target, _InterruptedVerification())
     with open_store(made.data_dir) as store:
         assert store.collections.all()
-    with pytest.raises(StoreError, match="has a library in SQLite"):
+    with pytest.raises(StoreError, match="contains an SQLite store"):
         open_store(target, for_writing=True)
     assert not migrate_to_server(target, SilentListener()).was_done
 

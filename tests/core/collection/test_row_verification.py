@@ -24,7 +24,7 @@ def test_a_stored_vector_whose_norm_is_not_one_is_reported_with_its_node(store: 
     vector = np.full(64, value, dtype="<f4").tobytes()
     store.database.execute("UPDATE vectors SET vector = ? WHERE id = 3", (vector,))
     [fault] = find_unsound_rows(store, *_published(store))
-    assert "is not of length 1" in fault
+    assert "is not normalised" in fault
 
 
 def test_stored_stems_that_do_not_match_the_text_are_reported_with_their_node(store: Store) -> None:

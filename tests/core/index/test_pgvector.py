@@ -293,7 +293,7 @@ def test_conditions_cannot_be_left_out_without_row_level_security(
     with writing(tmp_path) as store:
         put(store, some_documents(1), MODEL)
         monkeypatch.setenv(FAILPOINT_VARIABLE, CONDITIONS_LEFT_OUT)
-        with pytest.raises(StoreError, match="no row-level security restricts them"):
+        with pytest.raises(StoreError, match="there is no row-level security"):
             open_generation(store, COLLECTION, conditions=(DocumentCondition("tenant_id", ("acme",)),))
 
 
@@ -444,7 +444,7 @@ def test_a_role_that_may_not_create_the_extension_is_told_who_does(
     assert here.workspace.dsn_file is not None
     here.workspace.dsn_file.write_text(postgres.dsn(name, name, "one"))
     error = _refusal(here)
-    assert "vector (pgvector) is not created in PostgreSQL 127.0.0.1" in str(error)
+    assert "vector (pgvector) has not been created in PostgreSQL 127.0.0.1" in str(error)
     assert "CREATE EXTENSION vector" in error.hint
     postgres.execute("CREATE EXTENSION vector", name)
     with writing(here.workspace) as store:

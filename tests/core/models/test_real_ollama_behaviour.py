@@ -111,7 +111,7 @@ def test_the_time_out_error_names_the_busy_server_if_the_model_waits_for_memory(
     with running_model_server(ScriptedBackend()) as server:
         server.other_models.append("big:70b")
         error = _timeout(server)
-    assert "'scripted:latest' waits for a place, because big:70b is loaded" in str(error)
+    assert "'scripted:latest' is waiting for memory that is used by big:70b" in str(error)
     assert error.hint.startswith("Run: ollama stop big:70b")
 
 

@@ -249,7 +249,7 @@ def test_a_folder_belongs_to_one_database(shared: Workspace, postgres: "Postgres
     with pytest.raises(StoreError, match="belongs to a PostgreSQL database"):
         open_store(shared.folder, for_writing=True)
     other = postgres.workspace(shared.folder)
-    with pytest.raises(StoreError, match="keeps files of another"), writing(other):
+    with pytest.raises(StoreError, match="contains files of another"), writing(other):
         pass
 
 
@@ -257,7 +257,7 @@ def test_a_folder_with_a_library_in_sqlite_is_refused_and_kept(shared: Workspace
     with writing(shared.folder) as store:
         put(store, some_documents(1))
     for for_writing in (True, False):
-        with pytest.raises(StoreError, match="has a library in SQLite") as caught:
+        with pytest.raises(StoreError, match="contains an SQLite store") as caught:
             open_store(shared, for_writing=for_writing)
         assert "elt-llm migrate --to postgres" in caught.value.hint
     with open_store(shared.folder) as store:

@@ -1,1 +1,1 @@
-"""The operations on a collection: open, publish, verify, forget, purge, export and import."""
+"""Operations on collections: open, publish, verify, forget, purge, export and import."""

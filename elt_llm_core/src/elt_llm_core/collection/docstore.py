@@ -21,7 +21,7 @@ def generation_docstore(generation: Searchable) -> KVDocumentStore:
 
 
 def text_node(node: StoredNode) -> TextNode:
-    """Convert a stored node to a LlamaIndex node. Its text is the text of the chunk; its metadata has the context."""
+    """Convert a stored node to a LlamaIndex node. Its text is the chunk's text; the metadata contain the context."""
     return TextNode(
         id_=node.node_id,
         text=node.text,
@@ -47,7 +47,7 @@ class _GenerationValues(BaseKVStore):
         self._known = frozenset(generation.every_id())
 
     def get(self, key: str, collection: str = DEFAULT_COLLECTION) -> dict[str, Any] | None:
-        """Return a node, or the node ids of a document; None if the key is unknown."""
+        """Return a node, or a document's node ids, or None if the key is unknown."""
         if collection == _DOCUMENTS:
             return self.get_all(_DOCUMENTS).get(key)
         if collection != _NODES or key not in self._known:

@@ -1,4 +1,4 @@
-"""The export file: a zip archive of a manifest, documents (JSON lines) and vectors. Its reader limits all sizes."""
+"""The export file: a zip archive of a manifest, documents (JSON lines) and vectors. Reading enforces size limits."""
 
 import hashlib
 import re
@@ -22,9 +22,9 @@ from elt_llm_core.utilities import Closeable
 FORMAT = "elt-llm-collection"
 FORMAT_VERSION = 2
 MANIFEST, DOCUMENTS, KEYS, VECTORS = "manifest.json", "documents.jsonl", "vectors.keys", "vectors.f32"
-MEMBERS = (DOCUMENTS, KEYS, VECTORS, MANIFEST)  # in the order in which an export writes the members
+MEMBERS = (DOCUMENTS, KEYS, VECTORS, MANIFEST)  # in the order in which they are written
 KEY_BYTES = 32  # the length of a SHA-256
-_MAX_COUNT = 2**62  # fits into SQLite's 64-bit integers, and so does a sum of two counts
+_MAX_COUNT = 2**62  # a count, and the sum of two counts, fit into SQLite's 64-bit integers
 
 NonNegativeCount = Annotated[int, Field(ge=0, le=_MAX_COUNT)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -46,14 +46,14 @@ def _check_timestamp(text: str) -> str:
 
 
 def _check_fingerprint(fingerprint: EmbeddingFingerprint) -> EmbeddingFingerprint:
-    """Raise ValueError unless a model could have this dimension and this token limit."""
+    """Raise ValueError unless the dimension and the token limit are possible."""
     if not (1 <= fingerprint.dimension <= 65536 and 0 <= fingerprint.token_limit <= _MAX_COUNT):
         raise ValueError("no model has this dimension or token limit")
     return fingerprint
 
 
 def _check_forgotten(forgotten: ForgottenDocument) -> ForgottenDocument:
-    """Raise ValueError unless the id is one of a document, and each hash is empty or a SHA-256."""
+    """Raise ValueError unless the document id is valid and each hash is empty or a SHA-256."""
     hashes = (forgotten.content_hash, forgotten.name)
     if not re.fullmatch(r"[0-9a-f]{32}", forgotten.document_id) or any(len(it) not in {0, KEY_BYTES} for it in hashes):
         raise ValueError("a forgotten file has an invalid id or hash")
@@ -77,7 +77,7 @@ class ArchiveMember(_StrictModel):
 
 
 class ExportManifest(_StrictModel):
-    """The manifest of an export file. Version 1 has the `collection_hash` that earlier versions computed."""
+    """The manifest of an export file. In version 1, `collection_hash` is computed by the older method "whole"."""
 
     format: Literal["elt-llm-collection"]
     version: Literal[1, 2]
@@ -102,7 +102,7 @@ class ExportManifest(_StrictModel):
 
 
 class ExportedNode(_StrictModel):
-    """One exported chunk. The text of the chunk is `document.text[start:end]`."""
+    """One exported chunk. Its text is `document.text[start:end]`."""
 
     node_id: Annotated[str, Field(pattern=r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")]
     start: NonNegativeCount
@@ -115,7 +115,7 @@ class ExportedNode(_StrictModel):
 
 
 class ExportedDocument(_StrictModel):
-    """One exported document version. If it is a part of a file, `part_of` is the number (from 0) of the file's line."""
+    """One exported document version. If it is a part of a file, `part_of` is the file's line number (from 0)."""
 
     part_of: NonNegativeCount | None
     document_id: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
@@ -146,16 +146,16 @@ Model = TypeVar("Model", bound=BaseModel)
 MAX_UNPACKED = 64 << 30  # bytes of all members together
 _MAX_MANIFEST = 4 << 20  # bytes
 _MAX_LINE = 256 << 20  # bytes
-# The highest ratio of uncompressed to compressed size, and the uncompressed size (bytes) up to which it is not checked.
+# The maximum ratio of uncompressed to compressed size, and the uncompressed bytes up to which any ratio is accepted.
 _MOST_RATIO, _ANY_RATIO_BELOW = 250, 16 << 20
-_MAX_DIRECTORY = 1 << 16  # bytes; the directory of an archive with four members needs 400
-# The signatures of the records at the end of a zip file, and the bytes at its end that are searched for them.
+_MAX_DIRECTORY = 1 << 16  # bytes; the directory of an archive of four members takes 400
+# The signatures of the records at the end of a zip file, and the number of bytes at the end in which to find them.
 _END, _END_64, _TAIL = b"PK\x05\x06", b"PK\x06\x06", 66_000
 _FAILURES = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error, ValueError)
 
 
 class ExportPackage(Closeable):
-    """An open export file. The list of its members was checked, and its manifest was parsed."""
+    """An open export file, whose list of members has been checked and whose manifest has been parsed."""
 
     def __init__(self, path: Path) -> None:
         """Open the file. Raises ImportRefused if the file is not an export."""
@@ -181,13 +181,13 @@ class ExportPackage(Closeable):
         self._zip.close()
 
     def refuse(self, why: str) -> ImportRefused:
-        """Return the error with the path of the file and the reason `why` it cannot be imported."""
+        """Return an error that names the file and the reason `why` it cannot be imported."""
         return ImportRefused(
             f"{self.path} cannot be imported: {why}.", hint="Nothing was imported. Export the collection again."
         )
 
     def parse(self, model: type[Model], text: bytes, where: str) -> Model:
-        """Parse the JSON `text` of `where` as a `model`. Raises ImportRefused, which names `where` and one mistake."""
+        """Parse the JSON `text` as a `model`. Raises ImportRefused, which names `where` it is and the first mistake."""
         try:
             return model.model_validate_json(text)
         except ValidationError as error:
@@ -196,14 +196,14 @@ class ExportPackage(Closeable):
             raise self.refuse(f"{where} is not valid: {place + ': ' if place else ''}{first['msg']}") from error
 
     def lines(self) -> Iterator[bytes]:
-        """Yield each document as a JSON line, then check the hash of all lines. Raises ImportRefused on failure."""
+        """Yield each document as a JSON line, then check the hash of all lines. Raises ImportRefused if it differs."""
         for line in self._hashed(DOCUMENTS, lambda stream: stream.readline(_MAX_LINE + 1)):
             if len(line) > _MAX_LINE:
                 raise self.refuse(f"a line of {DOCUMENTS} has more than {_MAX_LINE} bytes")
             yield line
 
     def pieces(self, name: str, size: int) -> Iterator[bytes]:
-        """Yield the bytes of an archive member in parts of at most `size` bytes, then check the hash of the member."""
+        """Yield an archive member in pieces of at most `size` bytes, then check its hash."""
         return self._hashed(name, lambda stream: stream.read(size))
 
     def _hashed(self, name: str, read: Callable[[IO[bytes]], bytes]) -> Iterator[bytes]:
@@ -248,7 +248,7 @@ class ExportPackage(Closeable):
 
 
 def _refuse_large_directory(path: Path) -> None:
-    """Raise BadZipFile if the archive claims a long list of members, since a reader would allocate the claimed size."""
+    """Raise BadZipFile if the archive claims a long list of members, since zipfile would allocate the claimed size."""
     with path.open("rb") as stream:
         stream.seek(max(0, path.stat().st_size - _TAIL))
         tail = stream.read()

@@ -1,4 +1,4 @@
-"""Export the published generation of a collection as one file that any machine can import."""
+"""Export a collection's published generation as one file that any machine can import."""
 
 import hashlib
 import json
@@ -37,9 +37,9 @@ class ExportReport:
 
 
 def export_collection(store: Store, name: str, target: Path, *, force: bool = False) -> ExportReport:
-    """Write the published generation to `target` atomically. This needs no lock.
+    """Write the published generation to `target` atomically. No lock is needed.
 
-    Raises UsageError if nothing is published or `target` exists without `force`, and StoreError if the disk is full.
+    Raises UsageError if nothing is published or, without `force`, if `target` exists; StoreError if the disk is full.
     """
     _refuse_existing(target, force=force)
     record = store.collections.get(name)
@@ -108,7 +108,7 @@ def _write_member(package: zipfile.ZipFile, name: str, pieces: Iterable[bytes], 
 
 def _document_lines(store: Store, contents: GenerationContents) -> Iterator[bytes]:
     wanted = set(contents.versions)
-    # An import stores the versions in this order: first all files, then their parts, each in the order of their ids.
+    # Import stores the versions in this order: all files by id, then all parts by id.
     rows = store.database.rows_in("SELECT id, part_of FROM document_versions WHERE id IN ({})", contents.versions)
     ordered = sorted((part_of in wanted, int(version)) for version, part_of in rows)
     lines: dict[int, int] = {}
@@ -119,7 +119,7 @@ def _document_lines(store: Store, contents: GenerationContents) -> Iterator[byte
 
 
 def _document_values(store: Store, version: int, lines: dict[int, int]) -> dict[str, Any]:
-    """Return one document version as plain values. `lines` maps each exported version to its line number."""
+    """Return one document version as plain values. `lines` maps the versions exported so far to their line numbers."""
     document = read_version(store.database, version)
     [(part_of, created_at)] = store.database.rows(
         "SELECT part_of, created_at FROM document_versions WHERE id = ?", (version,)

@@ -1,4 +1,4 @@
-"""Forget documents: remove their texts, vectors and index entries, and skip the documents in later ingests."""
+"""Forget documents: remove their texts, vectors and index entries, and make later ingests skip them."""
 
 import time
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class ForgetReport:
     rows: int = 0
     """The number of deleted job rows that quoted a forgotten document."""
     reviews: int = 0
-    """The number of reviews of these rows that were deleted or lost their comment."""
+    """The number of reviews of such rows that were deleted or whose comment was deleted."""
     uploads: int = 0
     """The number of deleted uploaded files."""
 
@@ -48,9 +48,9 @@ def forget(
 ) -> ForgetReport:
     """Publish a generation without the documents that `reference` names, and delete all generations that contain them.
 
-    Uploads of the documents are deleted too, unless an upload is newer than `asked_at` (seconds since 1970; default
-    now). With `alone`, identical documents stay, such as those of another tenant. The caller holds the writer's lock.
-    After a crash, forgetting can be repeated. Raises StoreError if text of a document is left.
+    Their uploads are deleted too, except those newer than `asked_at` (seconds since 1970; default now). With `alone`,
+    identical documents are kept, such as those of another tenant. The caller must hold the writer's lock. After a
+    crash, the call can be repeated. Raises StoreError if the published generation still contains one of the documents.
     """
     remove_leftovers(store)
     record = store.collections.get(name)
@@ -82,7 +82,7 @@ def forget(
 def _remember(
     store: Store, record: CollectionRecord, chosen: Sequence[forget_selection.KnownFile]
 ) -> tuple[ForgottenIdentities, list[forget_selection.KnownFile]]:
-    """Exclude these files from later ingests. Return all that is forgotten, also by an interrupted earlier command."""
+    """Make later ingests skip these files. Return everything forgotten so far, even by an interrupted command."""
     with failpoint(Failpoint.FORGET):
         store.forgotten.add(record.id, [file.forgotten() for file in chosen])
     remembered = store.forgotten.all(record.id)
@@ -111,6 +111,6 @@ def _check_no_traces(store: Store, name: str, identities: Sequence[str], node_id
         left = {*node_ids} & {*generation.ids, *ids} | {*identities} & (kept | documents)
         if left:
             raise StoreError(
-                f"{len(left)} documents or chunks to forget are left in generation {generation.number} of '{name}'.",
+                f"{len(left)} documents or chunks to forget are still in generation {generation.number} of '{name}'.",
                 hint=f"Run: elt-llm verify -c {name}, then the same command again.",
             )

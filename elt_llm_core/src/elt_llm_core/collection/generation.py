@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 class Generation(LocalIndex, Closeable):
-    """One pinned generation of one collection: a `Searchable` with the texts of its store. Closing releases the pin."""
+    """One pinned generation of a collection: a `Searchable` that can read texts. Closing it releases the pin."""
 
     def __init__(  # noqa: PLR0913 - all but the first four have defaults
         self,
@@ -64,10 +64,10 @@ class Generation(LocalIndex, Closeable):
     ) -> None:
         """Open the generation's files.
 
-        `indexes` lets generations share a limited number of open vector indexes. Without `indexes`, the vector index is
-        opened now. `tokeniser_of` returns the tokeniser of a language, so that generations can share a tokeniser. A
-        database is connected to at the first search, through `databases` or a connection of this generation alone.
-        If the store has row-level security, a caller with `conditions` can be shown what it returns to the caller only.
+        With `indexes`, generations share a limited number of open vector indexes. Without it, this vector index is
+        opened at once. `tokeniser_of` returns the tokeniser for a language, so that generations can share tokenisers.
+        The first search connects to a vector database, through `databases` or through a connection of its own. If the
+        store has row-level security, only what a caller with `conditions` may see is read.
         """
         self.collection = record.name
         self.number = pin.number
@@ -89,13 +89,13 @@ class Generation(LocalIndex, Closeable):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on every index that was rebuilt or replaced because it is damaged or outdated."""
+        """Notes about indexes that were damaged or outdated and were therefore rebuilt or replaced."""
         lent = self.vector_store.notes if isinstance(self.vector_store, PooledVectorStore) else ()
         return (*self._opening_notes, *lent, *(self.points.notes if self.points else ()))
 
     @property
     def identity(self) -> str:
-        """A text that is unique for each build. The number is not unique, since numbers restart after a drop."""
+        """A text that is unique for each build. Numbers are not unique, since they restart after a drop."""
         return generation_identity(self.collection, self.number, self.passport)
 
     def nodes(self, node_ids: Sequence[str]) -> list[StoredNode]:
@@ -110,7 +110,7 @@ class Generation(LocalIndex, Closeable):
         return [found[node_id] for node_id in node_ids]
 
     def stems(self, node_ids: Sequence[str]) -> list[list[str]]:
-        """Return the stems of each node: first of its context, then of its text. An unknown node has an empty list."""
+        """Return each node's stems, first from its context, then from its text. Unknown nodes have none."""
         found = self._seen.nodes.stems_in_generation(self._record.id, self.number, node_ids, self._tokeniser_key)
         both = (found.get(node_id, ("", None)) for node_id in node_ids)
         return [self.tokeniser.stems(text or "") if stems is None else stems.split() for stems, text in both]
@@ -120,7 +120,7 @@ class Generation(LocalIndex, Closeable):
         return self._seen.documents.in_generation(self._record.id, self.number)
 
     def document(self, reference: str) -> StoredDocument:
-        """Return the one document with this id, path, file name or title, and its text. Raises UsageError otherwise."""
+        """Return the only document with this id, path, file name or title, with its text, or raise UsageError."""
         found = find_document(self.documents(), reference, self.collection)
         return replace(found, text=self._seen.documents.text(found.version))
 
@@ -129,16 +129,16 @@ class Generation(LocalIndex, Closeable):
         return self._seen.documents.texts(self._record.id, self.number, list(dict.fromkeys(document_ids)))
 
     def outlines(self, document_ids: Sequence[str]) -> dict[str, Outline]:
-        """Return pages and sections of these documents by document id. Unknown ids are skipped."""
+        """Return the pages and sections of these documents by document id. Unknown ids are skipped."""
         return self._seen.documents.outlines(self._record.id, self.number, list(dict.fromkeys(document_ids)))
 
     @property
     def artefact_names(self) -> list[str]:
-        """The names of the artefacts that document readers stored besides text, such as `enterprise_model`."""
+        """The names of the artefacts that document readers stored in addition to text, such as `enterprise_model`."""
         return sorted(path.name for path in (self.directory / ARTEFACTS_FOLDER).glob("*"))
 
     def artefacts(self, name: str) -> dict[str, Any]:
-        """Return the artefacts with this name by document id. Damaged files are replaced by the rows of the store."""
+        """Return the artefacts with this name by document id. If a file is damaged, they are read from the store."""
         folder = self.directory / ARTEFACTS_FOLDER / name
         try:
             self._check_files(f"{ARTEFACTS_FOLDER}/{name}")
@@ -162,7 +162,7 @@ class Generation(LocalIndex, Closeable):
         self._pin.release()
 
     def _check_files(self, part: str) -> None:
-        """Raise CorruptIndex if this file or folder of the generation does not match the hashes in the passport."""
+        """Raise CorruptIndex if this file or folder in the generation does not match the passport's hashes."""
         if faults := damaged_files_in(self.directory, part, self._on_disk):
             raise CorruptIndex(
                 f"An index file is damaged or missing: {self.directory / faults[0]}.",
@@ -170,7 +170,7 @@ class Generation(LocalIndex, Closeable):
             )
 
     def _open_arrays(self) -> tuple[GenerationArrays, FilterFields, tuple[str, ...]]:
-        """Open ids, vectors and fields, or build them in memory from the store if a file is damaged.
+        """Open ids, vectors and fields. If a file is damaged, rebuild them in memory from the store.
 
         Raises StoreError if the store is damaged too.
         """
@@ -186,7 +186,7 @@ class Generation(LocalIndex, Closeable):
             return contents.arrays, fields_in_memory(fields, contents.arrays.fields), (note,)
 
     def _open_points(self, databases: PointDatabases | None) -> PointSearch | None:
-        """Return the search in the database that has the points of this generation, if there is one."""
+        """Return the search in the vector database, if this generation's vectors are in one."""
         passport = self.passport
         if not passport.lineage:
             return None
@@ -198,7 +198,7 @@ class Generation(LocalIndex, Closeable):
         return PointSearch(database_of, view, passport.nodes, self.collection, self._conditions)
 
     def _visible_nodes(self, arrays: GenerationArrays) -> NDArray[np.bool_] | None:
-        """Return the nodes of documents that row-level security shows to the caller, or None if it is not in force."""
+        """Return a mask of the nodes that row-level security shows to the caller, or None if it is not in force."""
         if self._seen is self._store:
             return None
         versions, seen = (one.generations.versions(self._record.id, self.number) for one in (self._store, self._seen))
@@ -206,7 +206,7 @@ class Generation(LocalIndex, Closeable):
         return visible
 
     def _contents(self) -> GenerationContents:
-        """Read the contents of the generation from the store. Raises StoreError if they are not as published."""
+        """Read the generation's contents from the store. Raises StoreError if they differ from what was published."""
         versions = self._store.generations.versions(self._record.id, self.number)
         contents = read_contents(self._store, versions, self.passport.fingerprint, self.passport.duplicates)
         published = self._store.generations.get(self._record.id, self.number).collection_hash
@@ -219,7 +219,7 @@ class Generation(LocalIndex, Closeable):
         return contents
 
     def _open_keyword(self, tokeniser: KeywordTokeniser, size: int) -> tuple[KeywordIndex, tuple[str, ...]]:
-        """Open the stored keyword index, or build one in memory if the stored index is damaged or outdated."""
+        """Open the stored keyword index, or build one in memory if it is damaged or outdated."""
         if tokeniser.fingerprint != self._on_disk.tokeniser:
             return self._keyword_from_store(tokeniser), (
                 f"The keyword index of '{self.collection}' was built by another tokeniser; it was rebuilt in memory."
@@ -241,7 +241,7 @@ class Generation(LocalIndex, Closeable):
     ) -> tuple[BasePydanticVectorStore, tuple[str, ...]]:
         """Return the vector store, and a note if exact search replaces a damaged index.
 
-        A graph of usearch names rows of `vectors.npy`, so it does not fit arrays that were `rebuilt` from the store.
+        A usearch graph refers to rows of `vectors.npy`, so it cannot be used with arrays `rebuilt` from the store.
         """
         exact = ExactVectorStore(arrays)
         on_disk = self._on_disk
@@ -256,7 +256,7 @@ class Generation(LocalIndex, Closeable):
             # A damaged file can crash Chroma and this process, so the hashes of the files are checked first.
             self._check_files(CHROMA_FOLDER)
             if indexes and len(arrays.ids) < indexes.exact_below:
-                return exact, ()  # the files were checked nevertheless, so that damage is reported early
+                return exact, ()  # checked although it is not used, so that damage is reported early
             if indexes:
                 return PooledVectorStore(indexes, folder, exact, self.collection), ()
             from elt_llm_core.index.chroma import open_chroma

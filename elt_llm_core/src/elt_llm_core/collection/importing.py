@@ -47,10 +47,10 @@ _VECTOR_BATCH = 1000  # vectors read at a time
 
 @dataclass
 class _CheckedContents:
-    """The documents, nodes and hashes of embedded texts that were checked so far."""
+    """The ids of documents and nodes, and the hashes of embedded texts, that have been checked so far."""
 
     documents: dict[str, bool] = field(default_factory=dict)
-    """For each document id, in the order of the lines, whether the document is a whole file."""
+    """Whether each document is a whole file, by document id, in the order of the lines."""
     nodes: set[str] = field(default_factory=set)
     embedded: set[bytes] = field(default_factory=set)
 
@@ -64,9 +64,9 @@ def import_collection(
 ) -> PublishedGeneration:
     """Store and publish the collection in `source` under its exported name.
 
-    The caller holds the writer's lock. `index` and `graph_from` set where vectors are searched. After a crash, the
-    import can be repeated. Raises ImportRefused, before anything is stored, if the file is invalid. Raises UsageError
-    if the collection already exists.
+    The caller must hold the writer's lock. `index` and `graph_from` choose the vector index. After a crash, the import
+    can be repeated. Raises ImportRefused if the file is invalid, in which case nothing is stored. Raises UsageError if
+    the collection already exists.
     """
     with ExportPackage(source) as package:
         name = check_collection_name(package.manifest.collection)
@@ -89,7 +89,7 @@ def import_collection(
 
 
 def _finished_import(store: Store, name: str, manifest: ExportManifest) -> PublishedGeneration | None:
-    """Finish an interrupted import if its generation was published. If not, delete its rows and return None."""
+    """Finish an interrupted import whose generation was published. Otherwise delete its rows and return None."""
     record = store.collections.find(name)
     if record is None:
         return None
@@ -105,7 +105,7 @@ def _finished_import(store: Store, name: str, manifest: ExportManifest) -> Publi
 
 
 def _is_import_of(store: Store, record: CollectionRecord, row: GenerationRecord, manifest: ExportManifest) -> bool:
-    """Return whether a generation has the contents of an export file."""
+    """Return whether a generation has the same contents as an export file."""
     versions = store.generations.versions(record.id, row.number)
     contents = read_contents(store, versions, Passport.from_json(row.passport).fingerprint)
     return collection_hash(store, contents, manifest.hashing).hex() == manifest.collection_hash
@@ -177,7 +177,7 @@ def _document_fault(value: ExportedDocument, package: ExportPackage, seen: _Chec
 
 
 def _vector_batches(package: ExportPackage) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
-    """Yield batches of keys, which ascend, and of their vectors, which have shape (n, dimension) and length 1."""
+    """Yield batches of keys, in ascending order, with their unit vectors, shape (n, dimension)."""
     dimension, last = package.manifest.fingerprint.dimension, b""
     keys = package.pieces(KEYS, KEY_BYTES * _VECTOR_BATCH)
     rows = package.pieces(VECTORS, 4 * dimension * _VECTOR_BATCH)
@@ -192,13 +192,13 @@ def _vector_batches(package: ExportPackage) -> Iterator[tuple[list[bytes], NDArr
         with np.errstate(over="ignore", invalid="ignore"):
             lengths = np.linalg.norm(matrix, axis=1)
         if not np.all(np.abs(lengths - 1) <= UNIT_TOLERANCE):
-            raise package.refuse("a vector is not of length 1")
+            raise package.refuse("a vector is not normalised")
         last = found[-1]
         yield found, matrix
 
 
 def _insert_package(store: Store, package: ExportPackage, recipe: GenerationRecipe) -> list[int]:
-    """Check all documents and vectors again, as the file may have changed. Insert them in the caller's transaction."""
+    """Insert all documents and vectors in the caller's transaction, checked once more as the file may have changed."""
     record = store.collections.create(package.manifest.collection)
     store.collections.begin_run(record.id, IMPORT_COMMAND)
     versions: list[int] = []

@@ -38,7 +38,7 @@ from elt_llm_core.utilities import Failpoint, failpoint
 
 @dataclass(frozen=True)
 class PublishedGeneration:
-    """The result of publishing. `collection_hash` is equal for equal contents. `afresh`: no index was copied."""
+    """The result of publishing. Equal contents have the same `collection_hash`. `afresh`: no index was copied."""
 
     collection: str
     number: int
@@ -57,7 +57,7 @@ def open_generation(
     databases: PointDatabases | None = None,
     conditions: DocumentConditions = (),
 ) -> Generation:
-    """Pin and open the published generation of a collection. `Generation` describes the last four arguments.
+    """Pin and open a collection's published generation. The last four arguments are described at `Generation`.
 
     Raises UnknownCollection if there is no such collection, and UsageError if nothing was ever published. Raises
     FingerprintMismatch if the generation was built with another `fingerprint`, and CorruptIndex if it is damaged.
@@ -82,9 +82,9 @@ def open_generation(
 def generation_opener(
     store: Store, index: IndexSettings | None = None, databases: PointDatabases | None = None
 ) -> Iterator[Callable[..., Generation]]:
-    """Yield a function that opens published generations, which share vector indexes and connections to databases.
+    """Yield a function that opens published generations, which share vector indexes and database connections.
 
-    `index` has the connection to the database that it names. Only connections that are opened here are closed here.
+    `index` are the settings for connecting to its vector database. Connections passed as `databases` are not closed.
     """
     with VectorIndexPool() as indexes, ExitStack() as opened:
         connections = databases or opened.enter_context(point_databases(store, index))
@@ -93,7 +93,7 @@ def generation_opener(
 
 
 def check_fingerprint(passport: Passport, fingerprint: EmbeddingFingerprint) -> None:
-    """Raise FingerprintMismatch unless the passport has this fingerprint. Its hint is the command that rebuilds."""
+    """Raise FingerprintMismatch, with the command to rebuild as its hint, unless the passport has this fingerprint."""
     if passport.fingerprint != fingerprint:
         raise FingerprintMismatch(
             f"Collection '{passport.collection}' was built with {passport.fingerprint}; the settings ask for"
@@ -112,10 +112,10 @@ def publish(
     afresh: bool = False,
     rolled_back: bool = False,
 ) -> PublishedGeneration:
-    """Build a generation of these document versions, verify the generation, and publish it.
+    """Build, verify and publish a generation of these document versions.
 
     If `rolled_back`, the collection still counts as rolled back, so that the next ingest asks before it publishes. The
-    caller holds the writer's lock. After a crash, readers see either the former generation or the new one.
+    caller must hold the writer's lock. After a crash, readers see either the previous generation or the new one.
     """
     record = store.collections.get(name)
     base = None
@@ -143,10 +143,10 @@ def publish(
 
 
 def roll_back(store: Store, name: str, to: int | None = None, *, again: bool = False) -> tuple[int, int]:
-    """Publish the previous generation, or the generation `to`, and return the former and the new number.
+    """Publish the previous generation, or the generation `to`, and return the old and the new number.
 
-    If the collection is already rolled back, nothing changes, except that `again` publishes the generation from before
-    that rollback. Raises UsageError if the generation does not exist.
+    If the collection is already rolled back and `to` is None, nothing changes unless `again` is true. Then the
+    generation from before the rollback is published. Raises UsageError if the generation does not exist.
     """
     record = store.collections.get(name)
     published = record.published
@@ -158,7 +158,7 @@ def roll_back(store: Store, name: str, to: int | None = None, *, again: bool = F
     numbers = [generation.number for generation in store.generations.of_collection(record.id)]
     if target is None or target not in numbers:
         kept = ", ".join(map(str, numbers))
-        raise UsageError(f"'{name}' has no generation {target}.", hint=f"Kept are: {kept}.")
+        raise UsageError(f"'{name}' has no generation {target}.", hint=f"Its generations are: {kept}.")
     if not store.workspace.is_shared and not (store.folder(name) / str(target)).is_dir():
         raise StoreError(f"Generation {target} of '{name}' is no longer on the disk.")
     store.generations.point_at(record.id, target)
@@ -166,10 +166,10 @@ def roll_back(store: Store, name: str, to: int | None = None, *, again: bool = F
 
 
 def drop(store: Store, name: str) -> None:
-    """Delete a collection. Its rows are deleted first, so that no reader can open it, and its folder last.
+    """Delete a collection: first its rows, so that no reader can open it, then its uploaded files and its folder.
 
-    Files uploaded into the collection are deleted too. A folder without rows is left from an interrupted drop and is
-    also deleted. Raises UnknownCollection if there is no such collection.
+    If an interrupted drop left a folder without rows, the drop is completed. Raises UnknownCollection if there is no
+    such collection.
     """
     if store.is_half_dropped(name):
         shutil.rmtree(store.trash, ignore_errors=True)
@@ -186,9 +186,10 @@ RECOVERY_FOLDER = "recovering"
 
 
 def remove_leftovers(store: Store) -> tuple[str, ...]:
-    """Delete what interrupted runs left: generation directories that are unfinished or have no row, and the trash.
+    """Delete what interrupted runs left behind: generation directories that are unfinished or have no row, and trash.
 
-    Return why vectors of deleted chunks are left in a database, which the next writing command tries to delete again.
+    Returns the reasons, if any, why vectors of deleted chunks are still in a vector database. The next command that
+    writes tries again to delete them.
     """
     shutil.rmtree(store.data_dir / RECOVERY_FOLDER, ignore_errors=True)
     numbers = store.generation_names()
@@ -203,12 +204,12 @@ def remove_leftovers(store: Store) -> tuple[str, ...]:
     shutil.rmtree(store.trash, ignore_errors=True)
     if (store.data_dir / _BUILT_FOLDER).exists():
         with _locked_drafts(store):
-            pass  # which deletes the drafts
+            pass  # leaving the block deletes the drafts
     return collect_points(store)
 
 
 def has_leftovers(store: Store) -> bool:
-    """Return whether an interrupted run left files, or a generation that a repair has replaced."""
+    """Return whether an interrupted run left files behind, or a generation that a repair replaced."""
     numbers = store.generation_names()
     directories = [path for path in store.data_dir.glob("collections/*/*") if path.is_dir()]
     return (
@@ -219,7 +220,7 @@ def has_leftovers(store: Store) -> bool:
 
 
 def _replaced_generations(store: Store, record: CollectionRecord) -> set[int]:
-    """Return the generations that an interrupted repair has replaced by a newer generation with the same contents."""
+    """Return the generations that an interrupted repair replaced by a newer generation with the same contents."""
     rows = store.generations.of_collection(record.id)
     used = {row.number: row.collection_hash for row in rows if row.number in (record.published, record.previous)}
     return {
@@ -230,9 +231,9 @@ def _replaced_generations(store: Store, record: CollectionRecord) -> set[int]:
 
 
 def collect_garbage(store: Store, keep: int) -> SweepCounts:
-    """Delete generations beyond the `keep` latest of each collection, and the rows that only they used.
+    """Delete all except the `keep` latest generations of each collection, and the rows that only they used.
 
-    Kept are the published, the previous and every pinned generation, and the rows that an interrupted run needs.
+    The published, the previous and all pinned generations are always kept, as are rows that an interrupted run needs.
     """
     with failpoint(Failpoint.COLLECT):
         for record in store.collections.all():
@@ -255,14 +256,14 @@ def build_next_generation(
 ) -> BuiltGeneration:
     """Build a generation under an unused number and flush its files to disk.
 
-    The generation has no row in the store yet, so that a crash leaves only leftover files. Raises StoreError if the
-    disk is full.
+    The generation has no row in the store yet, so a crash leaves only files that will be removed later. Raises
+    StoreError if the disk is full.
     """
     folder = store.folder(record.name)
     size = generation_size(store.nodes.count(versions), recipe.fingerprint.dimension)
     require_space(folder, size, f"a generation of '{record.name}'")
     number = store.collections.take_number(record.id)
-    # A reader may still have a generation of a dropped collection with the same name open.
+    # A dropped collection with the same name may have a generation that a reader still has open.
     while (folder / str(number)).exists():
         number = store.collections.take_number(record.id)
     place = BuildTarget(record.name, number, folder / f"building-{number}")
@@ -289,10 +290,10 @@ _BUILT_FOLDER, _BUILD_LOCK = "providing", "providing.lock"
 
 
 def provide_files(store: Store, record: CollectionRecord, number: int) -> None:
-    """Build the files of a generation that another machine published from the database, unless they are here.
+    """Build the files of a generation that another machine published, from the database, unless they exist here.
 
-    Nothing is embedded. Files of generations that are no longer kept are deleted. Raises StoreError if the files do not
-    have the published contents, or if a reader still has files of a dropped collection with the same name open.
+    Nothing is embedded. Files of generations that are no longer in the store are deleted. Raises StoreError if the
+    files differ from the published contents, or if a reader has files of a dropped collection with the same name open.
     """
     row = store.generations.get(record.id, number)
     directory = store.folder(record.name) / str(number)
@@ -305,7 +306,7 @@ def provide_files(store: Store, record: CollectionRecord, number: int) -> None:
             return
         if not discard_generation(directory, store.trash):
             raise StoreError(
-                f"A reader has files of a former collection '{record.name}' open.", hint="Try again when it has ended."
+                f"A reader still has files of a dropped collection '{record.name}' open.", hint="Try again later."
             )
         versions = store.generations.versions(record.id, number)
         built = build_generation(store, place, versions, generation_recipe(row), None, SilentListener())
@@ -324,7 +325,7 @@ def provide_files(store: Store, record: CollectionRecord, number: int) -> None:
 
 @contextmanager
 def _locked_drafts(store: Store) -> Iterator[None]:
-    """Wait for other processes that build files, then delete the drafts, also those of a killed process, at the end."""
+    """Keep other processes from building files during the block, then delete all drafts, even of killed processes."""
     with (store.data_dir / _BUILD_LOCK).open("w") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         try:
@@ -334,7 +335,7 @@ def _locked_drafts(store: Store) -> Iterator[None]:
 
 
 def _has_files(directory: Path, row: GenerationRecord) -> bool:
-    """Return whether a directory has the files of a generation: those published here, or those built again here."""
+    """Return whether a directory contains a generation's files, published or rebuilt on this machine."""
     path = directory / PASSPORT_NAME
     if not path.is_file():
         return False
@@ -350,7 +351,7 @@ def _has_files(directory: Path, row: GenerationRecord) -> bool:
 
 
 def rebuild_generation(store: Store, name: str, number: int, progress: ProgressListener) -> int:
-    """Replace a generation by a rebuilt one and return the new number. Garbage collection deletes the old one."""
+    """Replace a generation by a rebuilt one and return its number. Garbage collection will delete the old one."""
     record = store.collections.get(name)
     generation = store.generations.get(record.id, number)
     versions = store.generations.versions(record.id, number)
@@ -360,7 +361,7 @@ def rebuild_generation(store: Store, name: str, number: int, progress: ProgressL
 
 
 def generation_recipe(generation: GenerationRecord) -> GenerationRecipe:
-    """Return the models and parameters of a generation, so that another generation can be built with them."""
+    """Return a generation's models and parameters, so that another generation can be built with them."""
     return passport_recipe(Passport.from_json(generation.passport))
 
 
@@ -377,7 +378,7 @@ def passport_recipe(passport: Passport) -> GenerationRecipe:
 
 
 def generation_row(built: BuiltGeneration) -> GenerationRecord:
-    """Return the row that records a generation in the store. The directory of the generation is complete."""
+    """Return the row that records a generation in the store. The generation's directory must be complete."""
     return GenerationRecord(
         number=built.place.number,
         created_at=utc_now(),
@@ -405,17 +406,17 @@ def _subfolders(folder: Path) -> list[Path]:
 
 
 def generations_of_lineage(store: Store, lineage: str) -> list[int]:
-    """Return the numbers of the generations that use points of a lineage, ascending.
+    """Return the numbers of the generations that use a lineage's points, ascending.
 
-    A generation without a row counts as long as its directory exists, because a reader has it open.
+    A generation without a row still counts while its directory exists, because a reader may have it open.
     """
     return _numbers_by_lineage(store).get(lineage, [])
 
 
 def collect_points(store: Store) -> tuple[str, ...]:
-    """Delete the points that no generation uses, and return why points are left where a database does not do it.
+    """Delete the points (vectors in a database) that no generation uses. Return why points were left, if any were.
 
-    The caller holds the writer's lock. A database is asked only if generations or points have changed since.
+    The caller must hold the writer's lock. A database is contacted only if generations or points changed in between.
     """
     record, left = lineages_of(store), list[str]()
     lineages = record.all()
@@ -437,16 +438,16 @@ def collect_points(store: Store) -> tuple[str, ...]:
 
 
 def check_databases(store: Store) -> None:
-    """Raise the error of the first database that has points of this workspace and cannot be written to."""
+    """Check that every vector database with points of this workspace can be written to. Raises the first error."""
     with point_databases(store) as databases:
         for lineage in lineages_of(store).all():
             databases.get(lineage.settings, lineage.fingerprint).prepare()
 
 
 def check_index(store: Store, index: IndexSettings, fingerprint: EmbeddingFingerprint, graph: ChromaSettings) -> None:
-    """Create what an ingest needs in the database of the settings, if there is one, and check that it may write.
+    """If the settings name a vector database, create what an ingest needs there, and check that it can write.
 
-    Raises IndexUnavailable, IndexRefused and SettingsError, before a document is read or a text embedded.
+    Called before a document is read or a text embedded. Raises IndexUnavailable, IndexRefused and SettingsError.
     """
     if index.backend != "local":
         check_place(index, store.workspace)
@@ -455,7 +456,7 @@ def check_index(store: Store, index: IndexSettings, fingerprint: EmbeddingFinger
 
 
 def databases_of(store: Store) -> Sequence[str]:
-    """Return the addresses of the other databases that have points of this workspace."""
+    """Return the addresses of the Qdrant servers or folders that contain points of this workspace."""
     return sorted({it.settings.url for it in lineages_of(store).all() if it.settings.backend == "qdrant"})
 
 

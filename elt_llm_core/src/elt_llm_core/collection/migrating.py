@@ -20,7 +20,7 @@ from elt_llm_core.store.lock import writer_lock
 from elt_llm_core.store.postgres import PostgresDatabase, as_server
 from elt_llm_core.store.store import CACHE_OF, Store, claim_folder, open_store
 
-# In this order, every row is copied after the rows that it refers to.
+# In this order, every row is copied after the rows to which it refers.
 _STORE_TABLES = (
     "collections", "roots", "files", "texts", "document_versions", "nodes", "vectors", "generations",
     "generation_documents", "runs", "artefacts", "forgotten", "enrichments",
@@ -34,7 +34,7 @@ _BLOCK = 2000  # rows that are read at once
 
 @dataclass(frozen=True)
 class MigrationReport:
-    """What was copied: the number of rows by table, and the verified hash of each published collection, in hex."""
+    """The number of copied rows by table, and the verified hash (hex) of each published collection."""
 
     database: str
     rows: dict[str, int]
@@ -47,14 +47,14 @@ class MigrationReport:
 
 
 def migrate_to_server(target: Workspace, progress: ProgressListener) -> MigrationReport:
-    """Copy documents, vectors and state of the SQLite files in the workspace's folder into its empty database.
+    """Copy documents, vectors and state from the SQLite files in the workspace's folder to its empty database.
 
-    Everything is stored at once, after the rows were checked and the hash of each published collection was computed
-    from the copy. Only then does the folder belong to the database. Files of generations are used as they are. If all
-    this was done before, nothing changes.
+    Everything is stored in one transaction, after the rows have been checked and the hash of each published collection
+    has been computed from the copy. Only then does the folder belong to the database. The generations' files remain in
+    use. If the workspace was already migrated, nothing changes.
 
-    Raises StoreError if the database has other collections or another state, if the source is
-    damaged or of an older version, or if a hash differs; the database is then as before.
+    Raises StoreError, and leaves the database unchanged, if it has other collections or another state, if the source is
+    damaged or has another schema version, or if a hash differs.
     """
     with (
         writer_lock(target.folder, "elt-llm migrate"),
@@ -78,18 +78,18 @@ def migrate_to_server(target: Workspace, progress: ProgressListener) -> Migratio
 
 
 def _migrate_state(target: Workspace, progress: ProgressListener) -> dict[str, int]:
-    """Copy the state, unless the database has it. Raises StoreError if it had another one before the migration."""
+    """Copy the state unless it was copied already. Raises StoreError if the database has another state."""
     path = target.folder / STATE_NAME
     if not path.exists():
         return {}
-    open_state(target.folder).close()  # which migrates an older one
+    open_state(target.folder).close()  # opening migrates an older state
     with _source(path, STATE_VERSION) as source, closing(open_state(target)) as state, state.transaction():
         present, original = _counts(state), _counts(source)
         if not any(present.values()):
             return _copied(source, as_server(state), _STATE_TABLES, progress)
         if present != original and not (target.folder / CACHE_OF).exists():
             raise StoreError(
-                f"{state.name} has other conversations, keys or jobs already; nothing was changed.",
+                f"{state.name} already contains other conversations, keys or jobs; nothing was changed.",
                 hint="Create an empty database with createdb, and name it in the connection string.",
             )
         return {}
@@ -107,7 +107,7 @@ def _source(path: Path, version: int) -> Iterator[SqliteDatabase]:
         if schema_version(database) != version:
             raise StoreError(
                 f"{path} was written by another version.",
-                hint="With storage.backend: sqlite, run: elt-llm verify   (it migrates the store), then this again.",
+                hint="With storage.backend: sqlite, run: elt-llm verify   (it migrates the store). Then retry.",
             )
         yield database
 
@@ -131,9 +131,9 @@ def _published_hashes(store: Store) -> dict[str, str]:
 def _refuse_others(store: Store, published: dict[str, str]) -> None:
     if _published_hashes(store) != published:
         raise StoreError(
-            f"{store.database.name} has other collections already; nothing was changed.",
-            hint="Create an empty database with createdb, and name it in the connection string. To add a collection to"
-            " a filled one, use elt-llm export and elt-llm import.",
+            f"{store.database.name} already contains other collections; nothing was changed.",
+            hint="Create an empty database with createdb, and name it in the connection string. To add to a"
+            " database that is not empty, use elt-llm export and elt-llm import.",
         )
 
 
@@ -152,7 +152,7 @@ def _copied(
 
 
 def _rows_of(source: SqliteDatabase, table: str, columns: Sequence[str]) -> Iterator[Sequence[Any]]:
-    """Yield the rows of a table in blocks: by their ids, or, without ids, all in the order in which they were added."""
+    """Yield the rows of a table. Tables with numeric ids are read in blocks, others all at once in a fixed order."""
     names = ", ".join(f'"{column}"' for column in columns)
     if columns[0] not in {"id", "number"} or table in {"sessions", "queued_jobs", "feedback", "api_keys"}:
         order = "rowid" if table == "queued_jobs" else "1, 2"

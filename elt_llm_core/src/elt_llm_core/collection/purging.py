@@ -1,4 +1,4 @@
-"""Purge: erase unpublished text from the disk, and return a receipt of the erased documents and files."""
+"""Purge: erase unpublished text from the disk, and return a receipt that lists the erased documents and files."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -43,11 +43,11 @@ _OUT_OF_REACH_OF_A_SERVER = (
 class PurgeReceipt:
     """The record of what a purge erased, how the erasure was checked, and what the purge could not reach.
 
-    `documents` are the ids of documents that lost a version. `cut_off` names the collections whose unfinished ingest
-    lost its stored data, and `rebuilt` the collections whose copied index was rebuilt. `turns`, `rows` and `reviews`
-    are the numbers of conversation turns, job rows and reviews that showed unpublished or erased text. `pinned` are
-    directories that readers have open. `vectors_left` is why a database still has vectors of erased chunks. `sources`
-    are files that still exist at the paths of unpublished documents.
+    `documents` are the ids of documents that lost a version. `cut_off` are the collections whose unfinished ingest
+    lost its stored data, and `rebuilt` those whose index was a copy and was rebuilt. `turns`, `rows` and `reviews` are
+    the numbers of conversation turns, job rows and reviews that were erased because they showed unpublished text.
+    `pinned` are directories that readers still have open. `vectors_left` are the reasons why a database still contains
+    vectors of erased chunks. `sources` are the source files of unpublished documents that still exist.
     """
 
     finished_at: str
@@ -71,7 +71,7 @@ class PurgeReceipt:
 
     @property
     def is_clean(self) -> bool:
-        """Whether no erased text was found, no reader has an unpublished generation open, and no vector is left."""
+        """Whether the search found no erased text, no vectors remain, and no reader has a deleted generation open."""
         return not self.check.found_in and not self.pinned and not self.vectors_left
 
     def to_json(self) -> dict[str, Any]:
@@ -85,11 +85,11 @@ _DATABASE = "snapshots of {0}, and its files until it has optimised them"
 def purge(store: Store, names: Sequence[str], progress: ProgressListener) -> PurgeReceipt:
     """Erase the unpublished text of these collections (default: all), every backup, and the trash.
 
-    The caller holds the writer's lock. After a crash, the purge can be repeated. Raises StoreError if there is no space
-    to rewrite the database. By then rows and files are deleted, but the bytes of the rows are still in the database.
+    The caller must hold the writer's lock. After a crash, the purge can be repeated. Raises StoreError if there is too
+    little space to rewrite the database. By then, rows and files are deleted, but the rows' bytes are still in it.
     """
     chosen, addresses = [store.collections.get(name) for name in names] or store.collections.all(), databases_of(store)
-    check_databases(store)  # erased text must not be left as vectors in a database that is down
+    check_databases(store)  # a database that is down would keep vectors of erased text
     before, files = tree_size(store.data_dir), _files_to_delete(store, chosen)
     generations = sum(len(store.generations.of_collection(record.id)) for record in chosen)
     cut_off = [it.name for it in chosen if it.id in store.collections.with_unfinished_runs()]
@@ -125,7 +125,7 @@ def purge(store: Store, names: Sequence[str], progress: ProgressListener) -> Pur
 
 
 def _out_of_reach(store: Store, addresses: Sequence[str]) -> tuple[str, ...]:
-    """Return what a purge cannot erase, with the databases of these addresses that had vectors."""
+    """Return what a purge cannot erase, including the vector databases at these addresses."""
     server = _OUT_OF_REACH_OF_A_SERVER if store.workspace.is_shared else ()
     return (*OUT_OF_REACH, *server, *(_DATABASE.format(url) for url in addresses))
 
@@ -145,7 +145,7 @@ def _erase_rows(
 
 
 def _search_samples(store: Store, samples: Sequence[str]) -> erasure.SampleSearch:
-    """Search all files for samples of erased text, and delete the samples unless the next purge must search again."""
+    """Search all files for samples of erased text. Delete the stored samples unless one of them was found."""
     kept = erasure.stored_samples(store)
     erasure.erase_samples(store)
     found = erasure.search_samples(store, samples)
@@ -155,7 +155,7 @@ def _search_samples(store: Store, samples: Sequence[str]) -> erasure.SampleSearc
 
 
 def _rebuild_copied_index(store: Store, record: CollectionRecord, progress: ProgressListener) -> bool:
-    """Rebuild the published index if it is a copy: copies may contain deleted text. Return whether it was rebuilt."""
+    """Rebuild the published index if it may contain deleted data, as copies do. Return whether it was rebuilt."""
     if record.published is None:
         return False
     copied = store.generations.get(record.id, record.published).fresh_base != record.published
@@ -166,7 +166,7 @@ def _rebuild_copied_index(store: Store, record: CollectionRecord, progress: Prog
 
 
 def _files_to_delete(store: Store, chosen: Sequence[CollectionRecord]) -> list[str]:
-    """Return the paths of backups, trash, and unpublished generations and uploads, relative to the data directory."""
+    """Return the paths of backups, trash, unpublished generations and uploads, relative to the data directory."""
     folders = [store.data_dir / BACKUPS_FOLDER, store.trash]
     found = [path for folder in folders for path in folder.glob("*")] + _uploads_to_delete(store, chosen)
     for record in chosen:
@@ -176,7 +176,7 @@ def _files_to_delete(store: Store, chosen: Sequence[CollectionRecord]) -> list[s
 
 
 def _uploads_to_delete(store: Store, chosen: Sequence[CollectionRecord]) -> list[Path]:
-    """Return the uploads of these or unknown collections that are neither published nor waiting to be read."""
+    """Return the uploads to these or unknown collections that are neither published nor waiting to be read."""
     if not (store.data_dir / UPLOADS_FOLDER).is_dir():
         return []
     with closing(open_state(store.workspace)) as state:
@@ -185,7 +185,7 @@ def _uploads_to_delete(store: Store, chosen: Sequence[CollectionRecord]) -> list
 
 
 def _remaining_sources(store: Store, chosen: Sequence[CollectionRecord]) -> list[str]:
-    """Return the source files that still exist although their documents are forgotten or not published."""
+    """Return the source files, except uploads, that still exist although their documents are not published."""
     found: set[Path] = set()
     for record in chosen:
         forgotten = store.forgotten.all(record.id).document_ids
@@ -208,7 +208,7 @@ def _remaining_sources(store: Store, chosen: Sequence[CollectionRecord]) -> list
 
 
 def _pinned_directories(store: Store) -> list[dict[str, Any]]:
-    """Return directories of deleted generations that readers still have open. The next writing command deletes them."""
+    """Return deleted generations' directories that readers still have open. A later writing command deletes them."""
     numbers = store.generation_names()
     return [
         {"directory": path.parent.relative_to(store.data_dir).as_posix(), "processes": pin_holders(path)}

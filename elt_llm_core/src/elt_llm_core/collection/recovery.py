@@ -1,4 +1,4 @@
-"""Recover from a damaged store: a new store of all undamaged rows, and a list of what is lost."""
+"""Recover from a damaged store: build a new store from all undamaged rows, and list what is lost."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ from elt_llm_core.store.store import Store, migrate
 
 @dataclass(frozen=True)
 class LostDocument:
-    """A document that was published or read, and of which no undamaged version is left."""
+    """A document that is lost: it was published or read by the last ingest, but is no longer published."""
 
     collection: str
     path: str
@@ -38,9 +38,9 @@ class LostDocument:
 class RecoveryReport:
     """What a recovery saved and lost.
 
-    `source` is the file from which rows were saved, and `kept` the path of the damaged file. `rows` and `lost_rows`
-    count rows by table. `incomplete` are the collections that an ingest must complete; each has lost documents, vectors
-    or its published generation.
+    `source` is the file from which rows were saved, and `kept` is where the damaged file is now. `rows` and `lost_rows`
+    count rows by table. `incomplete` are the collections that an ingest must complete, because they lost documents,
+    vectors or the published generation.
     """
 
     source: str
@@ -58,10 +58,10 @@ class RecoveryReport:
 def recover(data_dir: Path, progress: ProgressListener) -> RecoveryReport | None:
     """Replace a damaged store by a new one with every undamaged row, or return None if the store is undamaged.
 
-    The damaged file is kept in the folder of backups. Vectors are also saved from the arrays of generations. Published
-    generations that lost rows are published again without them. Nothing is embedded. The caller holds the writer's
-    lock. Until the last step, the damaged store stays in place, so that an interrupted recovery can be repeated. Raises
-    StoreError if nothing can be read.
+    The damaged file is kept in the backups folder. Lost vectors are restored from the generations' arrays. If the
+    published generation lost rows, a new one is published without them. Nothing is embedded. The caller must hold the
+    writer's lock. The damaged store stays in place until the last step, so that an interrupted recovery can be
+    repeated. Raises StoreError if nothing can be read.
     """
     path, workspace = data_dir / STORE_NAME, data_dir / RECOVERY_FOLDER
     if path.is_file():
@@ -75,7 +75,7 @@ def recover(data_dir: Path, progress: ProgressListener) -> RecoveryReport | None
     with Store(data_dir, recovered) as store:
         migrate(recovered)
         recovered.execute("PRAGMA foreign_keys = OFF")
-        recovered.execute("PRAGMA synchronous = OFF")  # the finished file is flushed to the disk as a whole
+        recovered.execute("PRAGMA synchronous = OFF")  # the whole file is flushed to the disk when it is finished
         rows = salvage_rows(data_dir, recovered, workspace)
         known = _known_documents(store)
         _restore_names(store)
@@ -107,7 +107,7 @@ def _shown(rows: SalvagedRows, path: Path) -> str:
 
 
 def _known_documents(store: Store) -> set[tuple[int, str, str]]:
-    """Return collection, id and path of each document that was published, or read by the last ingest, if known."""
+    """Return the collection, id and path of each document known to be published or read by the last ingest."""
     rows = store.database.rows(
         "SELECT collection, document_id, path FROM files WHERE outcome IN ('ok', 'unchanged')"
         " UNION SELECT v.collection, v.document_id, v.path FROM document_versions v"
@@ -118,7 +118,7 @@ def _known_documents(store: Store) -> set[tuple[int, str, str]]:
 
 
 def _restore_names(store: Store) -> None:
-    """Add lost rows of collections again. A folder's name is that of a collection if it gives the ids of documents."""
+    """Restore lost rows of collections. Each name is that of the folder with which the document ids are computed."""
     database = store.database
     rows = database.rows(
         "SELECT collection, document_id, root, path FROM document_versions"
@@ -151,7 +151,7 @@ _ORPHANS = (
 
 
 def _delete_incomplete(store: Store) -> None:
-    """Delete rows whose parents are lost, and each file's version of which a part or a chunk is lost."""
+    """Delete rows whose parents are lost, and all versions of files that lost a part or a chunk."""
     _delete_orphans(store.database)
     names = {record.id: record.name for record in store.collections.all()}
     rows = store.database.rows("SELECT id, collection FROM document_versions ORDER BY id")
@@ -177,7 +177,7 @@ def _is_whole(store: Store, version: int, collection: str) -> bool:
 
 
 def _restore_vectors(store: Store) -> None:
-    """Add vectors that the store lost from the arrays of generations whose files are undamaged."""
+    """Restore vectors that the store lost from the arrays of generations whose files are undamaged."""
     for record in store.collections.all():
         for generation in store.generations.of_collection(record.id):
             directory = store.folder(record.name) / str(generation.number)
@@ -196,7 +196,7 @@ def _restore_vectors(store: Store) -> None:
 
 
 def _republish(store: Store, record: CollectionRecord, progress: ProgressListener) -> bool:
-    """Delete generations that lost rows, and publish what is left of the published one.
+    """Delete generations that lost rows. If the published one is among them, publish a new one from what is left.
 
     Returns whether an ingest must complete the collection.
     """
@@ -232,7 +232,7 @@ def _is_complete(store: Store, record: CollectionRecord, generation: GenerationR
 
 
 def _versions_left(store: Store, record: CollectionRecord) -> list[int]:
-    """Return the versions of the published generation that are left, or else the latest version of each document."""
+    """Return the published generation's remaining versions or, if there are none, each document's latest version."""
     if listed := store.generations.versions(record.id, record.published or 0):
         return listed
     forgotten = store.forgotten.all(record.id)
@@ -248,7 +248,7 @@ def _versions_left(store: Store, record: CollectionRecord) -> list[int]:
 
 
 def _recipe_of(store: Store, record: CollectionRecord, published: GenerationRecord | None) -> GenerationRecipe | None:
-    """Return the recipe of the published generation, from its row or its directory, or None if both are damaged."""
+    """Return the published generation's recipe, from its row or its directory, or None if both are damaged."""
     with suppress(CorruptIndex, OSError, ValueError):
         if published is not None:
             return generation_recipe(published)
@@ -258,7 +258,7 @@ def _recipe_of(store: Store, record: CollectionRecord, published: GenerationReco
 
 
 def _with_vectors(store: Store, versions: Sequence[int], recipe: GenerationRecipe) -> list[int]:
-    """Return the versions of files of which every chunk has a vector."""
+    """Return the versions among these that belong to files whose chunks all have a vector."""
     hashes: dict[int, list[bytes]] = defaultdict(list)
     for node in store.nodes.of_versions(store.documents.indexed(versions)):
         hashes[node.version].append(node.embedded_hash)
@@ -269,7 +269,7 @@ def _with_vectors(store: Store, versions: Sequence[int], recipe: GenerationRecip
 
 
 def _lost_documents(store: Store, known: set[tuple[int, str, str]]) -> tuple[LostDocument, ...]:
-    """Return the known documents that are no longer published. Forgotten documents are left out."""
+    """Return the known documents that are neither published nor forgotten."""
     names, there = {}, set()
     for record in store.collections.all():
         names[record.id] = record.name
@@ -284,7 +284,7 @@ def _lost_documents(store: Store, known: set[tuple[int, str, str]]) -> tuple[Los
 
 
 def _replace_store(path: Path, workspace: Path) -> Path | None:
-    """Put the recovered store in place of the damaged one, and return where the damaged one is kept."""
+    """Replace the damaged store by the recovered one, and return the damaged file's new path, or None if missing."""
     kept = None
     if path.exists():
         folder = path.parent / BACKUPS_FOLDER

@@ -1,4 +1,4 @@
-"""Verify the files and rows of a collection, and repair damaged indexes from the store without embedding."""
+"""Verify a collection's files and rows, and repair damaged indexes from the store without embedding."""
 
 import os
 from collections.abc import Sequence
@@ -26,31 +26,31 @@ from elt_llm_core.store.store import Store
 from elt_llm_core.text.languages import languages
 from elt_llm_core.text.stems import KeywordTokeniser
 
-UNIT_TOLERANCE = 1e-3  # largest difference between 1 and the length of a unit vector
+UNIT_TOLERANCE = 1e-3  # the maximum difference between the length of a unit vector and 1
 
 
 def find_unsound_rows(store: Store, record: CollectionRecord, generation: GenerationRecord) -> list[str]:
-    """Return a sentence for each vector whose length is not 1, and for each node whose stems do not match its text."""
+    """Return a sentence about each vector whose length is not 1, and each node whose stems do not match its text."""
     passport = Passport.from_json(generation.passport)
     versions = store.generations.versions(record.id, generation.number)
     contents = read_contents(store, versions, passport.fingerprint, passport.duplicates)
     lengths = np.linalg.norm(contents.vectors, axis=1)
     wrong = ~np.isfinite(lengths) | (np.abs(lengths - 1) > UNIT_TOLERANCE)
-    found = [f"the vector of node {contents.ids[int(place)]} is not of length 1." for place in np.flatnonzero(wrong)]
+    found = [f"the vector of node {contents.ids[int(place)]} is not normalised." for place in np.flatnonzero(wrong)]
     tokenisers = {tokeniser.fingerprint: tokeniser for tokeniser in map(KeywordTokeniser, languages())}
     for node_id, (made_by, stems, text) in sorted(store.nodes.stems_of_versions(versions).items()):
-        tokeniser = tokenisers.get(made_by)  # stems of another tokeniser are recomputed whenever an index is built
+        tokeniser = tokenisers.get(made_by)  # stems from other tokenisers are recomputed when an index is built
         if tokeniser is not None and " ".join(tokeniser.stems(text)) != stems:
             found.append(f"the stems of node {node_id} do not match its text.")
     return found
 
 
-_BYTES_TO_OPEN = 1 << 17  # an upper bound of the bytes that Chroma writes when it opens an index
+_BYTES_TO_OPEN = 1 << 17  # at most so many bytes are written when Chroma opens an index
 
 
 @dataclass(frozen=True)
 class GenerationDamage:
-    """One fault of one generation. `healable` is false if the store is damaged, so that nothing can be rebuilt."""
+    """One fault in one generation. `healable` is false if it is in the store, from which indexes would be rebuilt."""
 
     collection: str
     generation: int
@@ -60,7 +60,7 @@ class GenerationDamage:
 
 @dataclass(frozen=True)
 class VerificationResult:
-    """The faults that were found, and one sentence for each index that could not be checked."""
+    """The faults that were found, and a sentence about each index that could not be checked."""
 
     damage: tuple[GenerationDamage, ...]
     unchecked: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ class VerificationResult:
 
 
 def verify_collection(store: Store, name: str, *, deep: bool = False) -> VerificationResult:
-    """Compare the published and the previous generation with their passports, and the passports with the store.
+    """Check the published and the previous generation: their files against their passports, and both against the store.
 
     `deep` also checks every older generation and every vector, and recomputes all stems.
     """
@@ -82,7 +82,7 @@ def verify_collection(store: Store, name: str, *, deep: bool = False) -> Verific
         directory = store.folder(name) / str(generation.number)
         here = generation
         if store.workspace.is_shared:
-            if not directory.exists():  # another machine published it; this one builds its files when it is asked
+            if not directory.exists():  # published by another machine; this one builds the files when they are needed
                 continue
             passport = passport_on_disk(directory, Passport.from_json(generation.passport))
             here = replace(generation, passport=passport.to_json())
@@ -96,15 +96,15 @@ def verify_collection(store: Store, name: str, *, deep: bool = False) -> Verific
 
 
 def find_store_damage(store: Store, *, deep: bool = False) -> list[str]:
-    """Return the faults of the structure and the rows of the store and, if `deep`, of its backups."""
+    """Return the faults in the store's structure and rows and, if `deep`, in its backups."""
     found = find_damage(store.database)
     return found + backup_faults(store.data_dir) if deep else found
 
 
 def repair(store: Store, damage: Sequence[GenerationDamage], progress: ProgressListener) -> list[tuple[int, int]]:
-    """Replace each damaged generation by one rebuilt from the store, and return the old and the new number of each.
+    """Replace each damaged generation by one rebuilt from the store, and return pairs of old and new numbers.
 
-    The caller holds the writer's lock. Raises StoreError if the store itself is damaged: nothing can be rebuilt then.
+    The caller must hold the writer's lock. Raises StoreError if the store itself is damaged: nothing can be rebuilt.
     """
     lost = [fault for fault in damage if not fault.healable]
     if lost:
@@ -118,7 +118,7 @@ def repair(store: Store, damage: Sequence[GenerationDamage], progress: ProgressL
     rebuilt = []
     for name, number in places:
         record = store.collections.get(name)
-        if store.workspace.is_shared:  # the files are this machine's copy: the generation itself may be undamaged
+        if store.workspace.is_shared:  # perhaps only this machine's files are damaged
             directory = store.folder(name) / str(number)
             discard_generation(directory, store.trash)
             provide_files(store, record, number)
@@ -127,14 +127,14 @@ def repair(store: Store, damage: Sequence[GenerationDamage], progress: ProgressL
                 rebuilt.append((number, number))
                 continue
         rebuilt.append((number, rebuild_generation(store, name, number, progress)))
-        # If a reader still has the old generation open, its rows are kept for this reader.
+        # If a reader still has the old generation open, its rows are kept for that reader.
         if store.discard_files(record, number):
             store.generations.delete(record.id, number)
     return rebuilt
 
 
 def _points_damage(store: Store, directory: Path, passport: Passport, unchecked: list[str]) -> list[str]:
-    """Return the differences between the points in the database and the files of the generation."""
+    """Return the differences between a generation's points in the vector database and its files."""
     arrays, view = read_arrays(directory), PointsView(passport.lineage, passport.number)
     codes = NodeCodes.of(open_fields(directory / FIELDS_NAME, arrays.fields), len(arrays.ids))
     try:
@@ -143,12 +143,12 @@ def _points_damage(store: Store, directory: Path, passport: Passport, unchecked:
             database = databases.get(passport.index_settings, passport.fingerprint, graph)
             return points_faults(database, view, arrays) or compared_points(database, view, arrays, codes)
     except (IndexUnavailable, IndexRefused, SettingsError) as error:
-        unchecked.append(f"The points of '{passport.collection}' cannot be checked: {error} {error.hint}")
+        unchecked.append(f"The database vectors of '{passport.collection}' cannot be checked: {error} {error.hint}")
         return []
 
 
 def _index_damage(store: Store, directory: Path, generation: GenerationRecord, unchecked: list[str]) -> list[str]:
-    """Return the faults of the vector index that only searches show, such as a low recall."""
+    """Return the vector index's faults that only searching reveals, such as low recall."""
     passport = Passport.from_json(generation.passport)
     if passport.exact:
         return []

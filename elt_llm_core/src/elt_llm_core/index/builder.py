@@ -1,4 +1,4 @@
-"""Build the directory of a new generation, from the published generation and its changes, or from the store alone."""
+"""Build a new generation's directory, from the published generation and what changed, or from the store alone."""
 
 import importlib.metadata
 import os
@@ -85,9 +85,10 @@ _LIBRARIES = (
 
 @dataclass(frozen=True)
 class GenerationRecipe:
-    """The models and parameters that all generations of one ingest are built with.
+    """The models and parameters with which an ingest builds all its generations.
 
-    From `graph_from` nodes, vectors are indexed by usearch instead of Chroma. `index` may name a database instead.
+    With `graph_from` or more nodes, vectors are indexed by usearch instead of Chroma. With `index`, they can be in a
+    vector database instead.
     """
 
     fingerprint: EmbeddingFingerprint
@@ -102,7 +103,8 @@ class GenerationRecipe:
 class BuildTarget:
     """The collection, number and directory of a generation to build.
 
-    `lineage` is that of a generation which is published already, so that its points are not written again.
+    `lineage` is set to rebuild a published generation whose points, the vectors in a vector database, are already
+    written. Generations of one lineage share their points.
     """
 
     collection: str
@@ -115,7 +117,7 @@ class BuildTarget:
 class BaseGeneration:
     """The published generation, from which the next one may be built.
 
-    `is_latest` is false if a later generation has points of the same lineage, as after a rollback.
+    `is_latest` is false if a later generation of the same lineage has points, for example after a rollback.
     """
 
     record: GenerationRecord
@@ -124,7 +126,7 @@ class BaseGeneration:
     is_latest: bool = True
 
 
-# These files of a usearch generation never change. The next generation links to them; large ones are not read again.
+# Files of a usearch generation that never change. The next generation links to them instead of copying them.
 _LINKED = (VECTORS_NAME, f"{USEARCH_FOLDER}/{GRAPH_NAME}")
 
 
@@ -150,9 +152,9 @@ def build_generation(
     base: BaseGeneration | None,
     progress: ProgressListener,
 ) -> BuiltGeneration:
-    """Build the generation's directory and verify the directory. No text is embedded.
+    """Build and verify the generation's directory. No text is embedded.
 
-    Of a collection whose published generation is `base`, only new and changed nodes are read, unless they are many.
+    With the published generation `base`, only new and changed nodes are read, unless there are too many of them.
     """
     builder = _Builder(store, place, recipe, progress)
     return (builder.updated(versions, base) if base else None) or builder.fresh(versions)
@@ -160,7 +162,7 @@ def build_generation(
 
 @dataclass(frozen=True)
 class _Contents:
-    """What the files of a generation contain, apart from its vector index."""
+    """What a generation's files contain, apart from its vector index."""
 
     versions: tuple[int, ...]
     arrays: GenerationArrays
@@ -170,7 +172,7 @@ class _Contents:
 
     @property
     def codes(self) -> NodeCodes:
-        """The filter codes of all nodes, equal in every generation."""
+        """The filter codes of all nodes. A value has the same code in every generation."""
         return NodeCodes.of(fields_in_memory(self.fields, self.arrays.fields), len(self.arrays.ids))
 
 
@@ -212,12 +214,12 @@ class _Builder:
     def updated(self, versions: Sequence[int], base: BaseGeneration) -> BuiltGeneration | None:
         """Build from the published generation and the nodes that changed.
 
-        Returns None if the published generation is damaged or was built otherwise, if more than a tenth of the nodes
-        changed since its index was built, or if the changed index has faults.
+        Returns None if the published generation is damaged or was built with another recipe, if more than a tenth of
+        the nodes changed since its index was built from scratch, or if the changed index has faults.
         """
         passport = Passport.from_json(base.record.passport)
         linked = _LINKED if passport.index == "usearch" else ()
-        # The bytes of all other files are copied into new files, which get hashes of their own, so they are read here.
+        # All other files are read here, because their bytes are copied into new files, whose hashes would hide damage.
         if not self._is_alike(passport) or damaged_files(base.directory, base.record.passport, linked):
             return None
         before = read_arrays(base.directory)
@@ -252,7 +254,7 @@ class _Builder:
     def _is_alike(self, passport: Passport) -> bool:
         recipe = self.recipe
         return (
-            (passport.duplicates, passport.hashing) == ("once", "nodes")  # else an earlier version built it
+            (passport.duplicates, passport.hashing) == ("once", "nodes")  # else an earlier program version built it
             and passport.fingerprint == recipe.fingerprint
             and passport.chroma == recipe.chroma.model_dump()
             and passport.tokeniser == recipe.tokeniser.fingerprint
@@ -265,14 +267,14 @@ class _Builder:
         return "usearch" if size >= self.recipe.graph_from else "chroma"
 
     def _library_after(self, before: Passport, size: int) -> IndexLibrary:
-        """Return the library for the index. A collection that shrinks a little keeps its usearch index."""
+        """Return the library for the index. A usearch index is kept until the nodes are a fifth below the limit."""
         keeps = before.index == "usearch" and size * 5 >= self.recipe.graph_from * 4
         return before.index if keeps else self._library(size)
 
     def _updated_contents(
         self, base: BaseGeneration, before: GenerationArrays, change: GenerationChange, passport: Passport
     ) -> _Contents | None:
-        """Apply the change to the contents of the base generation, or return None if they cannot be changed."""
+        """Apply the change to the base generation's contents, or return None if that is not possible."""
         counts = read_term_counts(base.directory, len(before.ids))
         if counts is None:
             return None
@@ -302,7 +304,7 @@ class _Builder:
         )
 
     def _write(self, contents: _Contents, linked: Mapping[str, Path] | None = None) -> None:
-        """Write all files but the vector index, with links to the `linked` files by name."""
+        """Write all files except the vector index. Files in `linked`, by name, become links to the given paths."""
         shutil.rmtree(self.directory, ignore_errors=True)
         self.directory.mkdir(parents=True, mode=0o700)
         (self.directory / PIN_NAME).touch()
@@ -334,7 +336,7 @@ class _Builder:
 
     @contextmanager
     def _database(self) -> Iterator[PointDatabase]:
-        """Yield the database of the points, checked before anything is written to it."""
+        """Yield the vector database, after checking that it can be written to."""
         check_place(self.recipe.index, self.store.workspace)
         with point_databases(self.store) as databases:
             database = databases.get(self.recipe.index, self.recipe.fingerprint, self.recipe.chroma)
@@ -342,14 +344,14 @@ class _Builder:
             yield database
 
     def _has_points(self, base: BaseGeneration, passport: Passport) -> bool:
-        """Return whether the points of the base generation are those of this workspace, and its last ones."""
+        """Return whether the base generation's points belong to this workspace and no later generation has any."""
         known = passport.lineage and lineages_of(self.store).find(passport.lineage)
         return bool(known) and base.is_latest
 
     def _fresh_points(self, contents: _Contents) -> tuple[str, list[str]]:
-        """Write the points of a new lineage. Return its name and the faults; a lineage with faults has no name."""
+        """Write all points to a new lineage. Return its name, or "" if there are faults, and the faults."""
         if (published := self.place.lineage) is not None:
-            return published, [] if published else ["It was published without points."]
+            return published, [] if published else ["The generation was published without vectors in the database."]
         with self._database() as database:
             lineage = lineages_of(self.store).start(self.recipe.index, self.recipe.fingerprint).name
             view = PointsView(lineage, self.place.number)
@@ -368,7 +370,7 @@ class _Builder:
         contents: _Contents,
         added: Sequence[str],
     ) -> list[str]:
-        """Write the points that differ from those of the base generation, and return the faults."""
+        """Write only the points that differ from the base generation's, and return the faults."""
         former = open_fields(base.directory / FIELDS_NAME, before.fields)
         codes = contents.codes
         pairs = (before, NodeCodes.of(former, len(before.ids))), (contents.arrays, codes)
@@ -390,7 +392,7 @@ class _Builder:
         removed: Sequence[str],
         added: Sequence[str],
     ) -> list[str]:
-        """Change a copy of the base generation's index, and return its faults. A usearch graph stays as it is."""
+        """Change a copy of the base generation's index, and return its faults. A usearch graph is not changed."""
         if passport.index == "usearch":
             return self._graph_faults(arrays, fresh=False)
         from elt_llm_core.index.chroma import index_faults, open_chroma
@@ -403,14 +405,14 @@ class _Builder:
                 index.store.put(added, arrays.vectors[arrays.positions(added)])
                 with failpoint(Failpoint.VERIFY):
                     return index_faults(index.store, arrays, added)
-        except StoreError as error:  # this may be damage that no hash shows: Chroma's own database has no checksum
+        except StoreError as error:  # for example damage in Chroma's own database, which has no checksums
             return [str(error)]
 
     def _graph_faults(self, arrays: GenerationArrays, *, fresh: bool) -> list[str]:
         with failpoint(Failpoint.VERIFY):
             try:
                 return graph_faults(GraphVectorStore(self.directory, arrays, self.recipe.chroma), arrays, fresh=fresh)
-            except CorruptIndex as error:  # such as a fault of the disk, since a linked graph is not read before
+            except CorruptIndex as error:  # for example a disk fault: a linked graph was not read before
                 return [str(error)]
 
     def _finish(
@@ -422,7 +424,7 @@ class _Builder:
         known: Mapping[str, str] | None = None,
         lineage: str = "",
     ) -> Passport:
-        """Write the passport and flush all files to the disk. The hashes of `known` files are not computed again."""
+        """Write the passport and flush all files to the disk. `known` are file hashes that need not be computed."""
         clear_reserved_bytes(self.directory / CHROMA_FOLDER)
         recipe = self.recipe
         passport = Passport(
@@ -452,7 +454,7 @@ class _Builder:
 
 
 def _link(source: Path, target: Path) -> None:
-    """Make a hard link, or a copy if the file system has no links."""
+    """Make a hard link, or a copy if the file system does not support links."""
     target.parent.mkdir(exist_ok=True)
     try:
         os.link(source, target)
@@ -461,7 +463,7 @@ def _link(source: Path, target: Path) -> None:
 
 
 def _copy_chroma(source: Path, target: Path) -> None:
-    """Copy the HNSW files as they are, and Chroma's database with SQLite's backup API, so that no journal is copied."""
+    """Copy the HNSW files as they are, but Chroma's database by SQLite's backup API, so that no journal is needed."""
     shutil.copytree(source, target, ignore=shutil.ignore_patterns("chroma.sqlite3*"))
     with closing(SqliteDatabase(source / "chroma.sqlite3", for_writing=False)) as database:
         database.backup_to(target / "chroma.sqlite3")

@@ -32,20 +32,20 @@ _CHROMA_ERRORS = (ChromaError, ValueError, KeyError, OSError, RuntimeError)
 class IdVectorStore(ChromaVectorStore):
     """A ChromaVectorStore that stores no text and no metadata and returns cosines as similarities.
 
-    It corrects faults of its base class: text was stored twice, writes above Chroma's batch limit failed, an id added
-    again kept its old vector, and scores were exp(-distance).
+    It corrects faults of its base class, which stores the text twice, fails above Chroma's batch limit, keeps the old
+    vector when an id is added again, and returns exp(-distance) as the score.
     """
 
     stores_text: bool = False
     _exact: BasePydanticVectorStore | None = PrivateAttr(default=None)
 
     def __init__(self, collection: chromadb.Collection, exact: BasePydanticVectorStore | None = None) -> None:
-        """Wrap a Chroma collection. If the last result ties with the next candidate, `exact` searches instead."""
+        """Wrap a Chroma collection. If the last result ties with the one after it, `exact` searches instead."""
         super().__init__(chroma_collection=collection)
         self._exact = exact
 
     def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
-        """Add the embeddings of nodes. A known id gets the new vector."""
+        """Add the embeddings of nodes. If an id already exists, its vector is replaced."""
         ids = [node.node_id for node in nodes]
         self.put(ids, np.array([node.get_embedding() for node in nodes], dtype=np.float32))
         return ids
@@ -108,7 +108,7 @@ class ChromaIndex(Closeable):
 
 
 def create_chroma(folder: Path, settings: ChromaSettings, size: int) -> ChromaIndex:
-    """Create an empty index that writes its graph once, when it has `size` vectors. Raises CorruptIndex on failure."""
+    """Create an empty index that writes its graph once, at `size` vectors. Raises CorruptIndex if Chroma fails."""
     writing = {"sync_threshold": max(2, size), "batch_size": max(2, min(100, size))}
     configuration = {"hnsw": {**settings.model_dump(), **writing}}
     with _open_client(folder, "create") as client:
@@ -140,7 +140,7 @@ def _read_small_tables(path: Path) -> None:
 
 @contextmanager
 def _open_client(folder: Path, action: str) -> Iterator[ClientAPI]:
-    """Yield a Chroma client, and close it if the block fails, because Chroma caches even a broken client by path."""
+    """Yield a Chroma client, and close it if the block fails, since Chroma caches clients by path, even broken ones."""
     path = str(folder)
     with _chroma_failures(f"{action} {folder}"):
         try:
@@ -161,7 +161,7 @@ def _chroma_failures(action: str) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        # A panic of Chroma's Rust core has a class that cannot be imported, so the name of the class is compared.
+        # A panic in Chroma's Rust core has an exception class that cannot be imported, so the class's name is compared.
         is_panic = (type(error).__module__, type(error).__name__) == ("pyo3_runtime", "PanicException")
         if not isinstance(error, _CHROMA_ERRORS) and not is_panic:
             raise
@@ -171,15 +171,14 @@ def _chroma_failures(action: str) -> Iterator[None]:
 SAMPLE_SIZE = 200  # nodes
 RECALL_DEPTH = 10  # nearest neighbours
 MIN_RECALL = 0.99
-_ROW_BATCH = 100  # nodes whose cosines to all nodes are in memory at the same time
+_ROW_BATCH = 100  # nodes whose cosines with all nodes are in memory at once
 
 
 def index_faults(store: IdVectorStore, arrays: GenerationArrays, changed: Sequence[str]) -> list[str]:
-    """Return the faults of a vector index; an empty list if it has the ids of `arrays` and finds their vectors.
+    """Return the faults of a vector index, or an empty list if it has the same ids as `arrays` and finds their vectors.
 
-    A search for the vector of a node must find the node itself. This is checked for every changed node and
-    `SAMPLE_SIZE` other nodes. Their recall@10 against exact search must reach `MIN_RECALL`. A neighbour tied with the
-    tenth nearest counts as found.
+    For every changed node and `SAMPLE_SIZE` others, a search for the node's vector must find the node itself, and the
+    mean recall@10 against exact search must reach `MIN_RECALL`. Results tied with the tenth nearest count as found.
     """
     if not len(arrays.ids):
         return []
@@ -205,7 +204,7 @@ def index_faults(store: IdVectorStore, arrays: GenerationArrays, changed: Sequen
 def _check_node(
     arrays: GenerationArrays, place: int, ids: list[str], cosines: NDArray[np.float32]
 ) -> tuple[bool, float]:
-    """Return whether a search for a node's vector finds the node, and the share of its nearest neighbours found."""
+    """Return whether a search for a node's vector found the node, and the share of its nearest neighbours found."""
     best = cosines[top_positions(cosines, min(RECALL_DEPTH, len(cosines)))]
     found = cosines[arrays.positions(ids)]
     itself = arrays.ids_at(np.array([place]))[0] in ids or bool(np.all(found >= cosines[place] - ROUNDING))

@@ -1,4 +1,4 @@
-"""The contents of a generation: nodes and vectors read from the store, arrays and artefacts in its directory."""
+"""A generation's contents: the nodes and vectors in the store, and the arrays and artefacts in its directory."""
 
 import hashlib
 import json
@@ -19,11 +19,11 @@ from elt_llm_core.store.store import Store
 from elt_llm_core.text.stems import KeywordTokeniser
 
 CHROMA_FOLDER = "chroma"
-MAPPED_FROM = 512 * 1024  # bytes; smaller files are read into memory, as each mapped file uses a file descriptor
+MAPPED_FROM = 512 * 1024  # bytes; smaller files are read into memory, because each mapped file uses a file descriptor
 IDS_NAME, VECTORS_NAME, FIELDS_NAME, DIGESTS_NAME = "ids.npy", "vectors.npy", "fields", "digests.npy"
 CHANGED_NAME, ROWS_NAME = "changed_vectors.npy", "vector_rows.npy"
 ARRAY_PARTS = (IDS_NAME, VECTORS_NAME, CHANGED_NAME, ROWS_NAME, FIELDS_NAME)
-"""The files and the folder that `read_arrays` reads. Changed bytes in them would change answers."""
+"""The files and the folder that `read_arrays` reads. Damage to them would change answers."""
 _IDS_AT_ONCE = 10_000  # ids that are decoded at the same time
 
 
@@ -49,7 +49,7 @@ class NodeIds(Sequence[str]):
         return [value.decode() for value in found.tolist()] if isinstance(index, slice) else bytes(found).decode()
 
     def __eq__(self, other: object) -> bool:
-        """Return whether another sequence has the same ids in the same order."""
+        """Return whether another sequence contains the same ids in the same order."""
         return isinstance(other, Sequence) and list(self) == list(other)
 
     def __hash__(self) -> int:
@@ -62,7 +62,7 @@ class NodeIds(Sequence[str]):
             yield from self[start : start + _IDS_AT_ONCE]
 
     def __contains__(self, node_id: object) -> bool:
-        """Return whether an id is one of these, by binary search."""
+        """Return whether an id is among these, by binary search."""
         if not isinstance(node_id, str):
             return False
         wanted = np.array(node_id.encode(), dtype="S")
@@ -71,10 +71,10 @@ class NodeIds(Sequence[str]):
 
 
 class SegmentedVectors:
-    """The vectors of a large generation, which its files hold in another order. Indexing is that of one array.
+    """The vectors of a large generation, stored in two arrays but indexed like one, in the order of the nodes.
 
-    `unchanged` are the vectors of the last fresh build, of which some may be unused, and `changed` those added since.
-    `rows`, shape (n,), has the row of each node in both together, that is, rows from len(unchanged) are in `changed`.
+    `unchanged` are the vectors of the last build from scratch, some of which may be unused, and `changed` those added
+    since. `rows`, shape (n,), is each node's row in the concatenation of both.
     """
 
     def __init__(self, unchanged: NDArray[np.float32], changed: NDArray[np.float32], rows: NDArray[np.int32]) -> None:
@@ -86,7 +86,7 @@ class SegmentedVectors:
         return len(self.rows)
 
     def __getitem__(self, index: Any) -> NDArray[np.float32]:
-        """Return one vector, or the vectors of a slice or an array of positions, as NumPy does."""
+        """Return one vector, or the vectors at a slice or an array of positions, as NumPy does."""
         rows, size = self.rows[index], len(self.unchanged)
         if np.ndim(rows) == 0:
             vector: NDArray[np.float32] = self.unchanged[rows] if rows < size else self.changed[rows - size]
@@ -98,7 +98,7 @@ class SegmentedVectors:
         return found
 
     def __matmul__(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the inner products with a vector, or with each column of a matrix, in the order of the nodes."""
+        """Return the nodes' inner products with a vector, or with each column of a matrix, in the nodes' order."""
         products: NDArray[np.float32] = np.concatenate([self.unchanged @ vector, self.changed @ vector])
         return products[self.rows]
 
@@ -120,11 +120,11 @@ class GenerationArrays:
 
     def positions(self, node_ids: Sequence[str]) -> NDArray[np.int64]:
         """Return the positions of these node ids in the arrays. Raises CorruptIndex if an id is missing."""
-        wanted = np.array([node_id.encode() for node_id in node_ids], dtype="S")  # at full length, never truncated
+        wanted = np.array([node_id.encode() for node_id in node_ids], dtype="S")  # dtype "S" fits the longest id
         found = np.searchsorted(self.ids, wanted).astype(np.int64)
         last = len(self.ids) - 1
         if len(wanted) and not (last >= 0 and np.array_equal(self.ids[np.minimum(found, last)], wanted)):
-            raise CorruptIndex("An index names a node that is not in ids.npy.", hint="Run: elt-llm verify")
+            raise CorruptIndex("An index contains a node that is not in ids.npy.", hint="Run: elt-llm verify")
         return found
 
     def ids_at(self, positions: NDArray[np.int64]) -> list[str]:
@@ -162,14 +162,14 @@ ROUNDING = 1e-5  # a smaller difference of cosines is rounding
 def recall(found: NDArray[np.float32], nearest: NDArray[np.float32]) -> float:
     """Return the share of the nearest neighbours that a search found, 0 to 1.
 
-    `found` has the cosines of the results in any order, `nearest` those of an exact search, best first. A result tied
-    with the last of the nearest counts as one of them.
+    `found` are the cosines of the search's results in any order, and `nearest` those of an exact search, best first. A
+    result tied with the last of `nearest` counts as found.
     """
     return min(1.0, np.count_nonzero(found >= nearest[-1] - ROUNDING) / len(nearest)) if len(nearest) else 1.0
 
 
 def write_arrays(directory: Path, arrays: GenerationArrays) -> None:
-    """Write all arrays into a new directory. The unchanged part of segmented vectors must be there already."""
+    """Write all arrays into a new directory. The file of unchanged segmented vectors must already be there."""
     save_array(directory / IDS_NAME, arrays.ids)
     if isinstance(arrays.vectors, SegmentedVectors):
         save_array(directory / CHANGED_NAME, arrays.vectors.changed)
@@ -211,7 +211,7 @@ def load_array(path: Path, *, mapped: bool) -> NDArray[Any]:
         loaded: NDArray[Any] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise damaged(path, error) from error
-    return np.asarray(loaded)  # still mapped, but a plain array, which slices much faster
+    return np.asarray(loaded)  # still mapped, but no longer np.memmap, which is much slower to slice
 
 
 def read_json(path: Path) -> Any:
@@ -223,7 +223,7 @@ def read_json(path: Path) -> Any:
 
 
 def damaged(path: Path, why: object) -> CorruptIndex:
-    """Return the error for a file of a generation that cannot be read."""
+    """Return the error for a generation's file that cannot be read."""
     return CorruptIndex(f"{path} is damaged: {why}.", hint="Run: elt-llm verify")
 
 
@@ -231,8 +231,8 @@ def damaged(path: Path, why: object) -> CorruptIndex:
 class GenerationContents:
     """The nodes of a set of document versions, sorted by id, and their vectors.
 
-    `vectors` has shape (len(nodes), dimension). `versions` are all versions of the generation, including duplicates of
-    other versions, which have no nodes of their own.
+    `vectors` has shape (len(nodes), dimension). `versions` are all versions in the generation, including duplicates,
+    which contribute no nodes.
     """
 
     versions: tuple[int, ...]
@@ -246,7 +246,7 @@ class GenerationContents:
 
     @cached_property
     def arrays(self) -> GenerationArrays:
-        """The contents as arrays. `document` is a position in `versions`. `page` is 0 for a node without a page."""
+        """The contents as arrays. The field `document` is a position in `versions`; `page` is 0 if there is none."""
         place = {version: number for number, version in enumerate(self.versions)}
         return GenerationArrays(
             ids=np.array([node.node_id.encode() for node in self.nodes], dtype="S36"),
@@ -260,11 +260,11 @@ class GenerationContents:
 
 @dataclass(frozen=True)
 class GenerationChange:
-    """The difference between a generation and the next one. Nodes of changed document versions count as changed.
+    """The difference between a generation and the next one. All nodes of a changed document count as changed.
 
-    `moved`, shape (number of nodes before,), has the new position of each node, ascending, and -1 for a node of a
-    version that is no longer indexed; these nodes are `removed`. `added` are the nodes of newly indexed versions, and
-    `places`, ascending, their positions. `ids` are those of the next generation.
+    `moved`, shape (number of nodes before,), is the new position of each old node, ascending, or -1 if its version is
+    no longer indexed. Those nodes are in `removed`. `added` are the nodes of newly indexed versions, and `places` their
+    positions, ascending. `ids` are the next generation's node ids.
     """
 
     versions_before: tuple[int, ...]
@@ -277,20 +277,20 @@ class GenerationChange:
 
     @property
     def vectors_removed(self) -> list[str]:
-        """The ids of nodes whose vectors are no longer in the next generation."""
+        """The ids of nodes whose old vectors are not in the next generation."""
         after = {node.node_id: node.embedded_hash for node in self.added.nodes}
         return [node.node_id for node in self.removed if after.get(node.node_id) != node.embedded_hash]
 
     @property
     def vectors_added(self) -> list[str]:
-        """The ids of nodes whose vectors are only in the next generation."""
+        """The ids of nodes whose new vectors are only in the next generation."""
         before = {node.node_id: node.embedded_hash for node in self.removed}
         return [node.node_id for node in self.added.nodes if before.get(node.node_id) != node.embedded_hash]
 
     def applied(self, before: NDArray[Any], added: NDArray[Any]) -> NDArray[Any]:
-        """Return the rows of the next generation, given the rows of the nodes before, and of the added nodes."""
+        """Return the next generation's rows, given the old nodes' rows and the added nodes' rows."""
         rows = np.empty((len(self.ids), *before.shape[1:]), dtype=before.dtype)
-        # Of runs that move together, or of single nodes. A node that moves to 0 starts a run, also after a removed one.
+        # The starts of runs of nodes that move together. Position 0 starts a run even after a removed node (-1).
         starts = np.flatnonzero((np.diff(self.moved, prepend=-2) != 1) | (self.moved == 0))
         for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(self.moved)], strict=True):
             if (place := int(self.moved[start])) >= 0:
@@ -299,7 +299,7 @@ class GenerationChange:
         return rows
 
     def segmented(self, before: GenerationArrays) -> SegmentedVectors:
-        """Return the vectors of the next generation, with those of the nodes before in the same unchanged array."""
+        """Return the next generation's vectors. They share the array of unchanged vectors with the old ones."""
         vectors = before.vectors
         if not isinstance(vectors, SegmentedVectors):
             empty = np.zeros((0, vectors.shape[1]), dtype=np.float32)
@@ -326,7 +326,7 @@ def read_change(
     versions: Sequence[int],
     fingerprint: EmbeddingFingerprint,
 ) -> GenerationChange:
-    """Compare the document versions of a generation, whose arrays are `before`, with those of the next one."""
+    """Compare a generation's document versions with those of the next one. `before` are the old arrays."""
     indexed_before, indexed = (set(store.documents.indexed(these)) for these in (versions_before, versions))
     ordered = tuple(sorted(indexed - indexed_before))
     gone = sorted(indexed_before - indexed)
@@ -356,7 +356,7 @@ def read_contents(
 ) -> GenerationContents:
     """Read the nodes and vectors of these versions. Raises StoreError if a vector is missing.
 
-    `duplicates` has the values of `Passport.duplicates`.
+    `duplicates` means the same as `Passport.duplicates`.
     """
     ordered = tuple(sorted(versions))
     nodes = tuple(store.nodes.of_versions(ordered if duplicates == "each" else store.documents.indexed(ordered)))
@@ -373,7 +373,7 @@ def node_stems(store: Store, nodes: Sequence[NodeRecord], tokeniser: KeywordToke
 
 
 def node_digests(store: Store, contents: GenerationContents) -> NDArray[np.uint8]:
-    """Return the SHA-256 of each node, shape (n, 32): of its id, context, text, metadata (with spans) and vector."""
+    """Return each node's SHA-256, shape (n, 32), over its id, context, text, metadata (with its span) and vector."""
     versions = sorted({node.version for node in contents.nodes})
     texts = store.nodes.contents_of_versions(versions)
     pairs = zip(contents.ids, contents.vectors, strict=True)
@@ -387,8 +387,8 @@ Hashing = Literal["whole", "nodes"]
 def collection_hash(store: Store, contents: GenerationContents, hashing: Hashing = "nodes") -> bytes:
     """Return the hash of all nodes, equal for equal contents.
 
-    It is the SHA-256 of the digests of all nodes, so that a publish reads only changed nodes. If `hashing` is "whole",
-    it is the SHA-256 of the contents of all nodes, as earlier versions computed it.
+    It is the SHA-256 of all nodes' digests, so that publishing reads only changed nodes. If `hashing` is "whole", it is
+    the SHA-256 of all nodes' contents, as in earlier program versions.
     """
     if hashing == "nodes":
         return hash_of_digests(node_digests(store, contents))
@@ -404,7 +404,7 @@ def collection_hash(store: Store, contents: GenerationContents, hashing: Hashing
 
 
 def hash_of_digests(digests: NDArray[np.uint8]) -> bytes:
-    """Return the collection hash of nodes with these digests, which are in the order of the node ids."""
+    """Return the collection hash, given the nodes' digests in the order of their ids."""
     return hashlib.sha256(digests.tobytes()).digest()
 
 
@@ -424,7 +424,7 @@ _BLOCK_SIZE = 1 << 20
 
 
 def clear_reserved_bytes(folder: Path) -> None:
-    """Overwrite with zeros the bytes that the files of a closed Chroma directory reserve for further vectors."""
+    """In a closed Chroma directory, overwrite the bytes that files reserve for further vectors with zeros."""
     for path, start in _reserved_regions(folder):
         size = path.stat().st_size
         with path.open("r+b") as stream:
@@ -434,7 +434,7 @@ def clear_reserved_bytes(folder: Path) -> None:
 
 
 def has_uncleared_bytes(folder: Path) -> bool:
-    """Return whether some reserved bytes are not zero. This occurs in generations that older versions built."""
+    """Return whether some reserved bytes are not zero. This occurs in generations built by older program versions."""
     for path, start in _reserved_regions(folder):
         with path.open("rb") as stream:
             stream.seek(start)

@@ -1,4 +1,4 @@
-"""The filter fields of a generation, built from metadata, stored as arrays and read by name."""
+"""A generation's filter fields, which are built from metadata, stored as arrays and read by name."""
 
 import json
 import math
@@ -25,12 +25,12 @@ FILTERS_FOLDER, INDEX_NAME = "filters", "index.json"
 
 @dataclass(frozen=True)
 class FilterField:
-    """The values of one field for each row. A row is a node, or a document if `rows` maps nodes to documents.
+    """One field's values for each row. A row is a document if `rows` maps nodes to documents, else a node.
 
-    `values` are distinct and ascending; dates are ISO 8601 texts. `codes` are indexes into `values`. Without `bounds`
-    there is one code per row, and -1 means no value. With `bounds`, a row may have several values: row r has the codes
-    codes[bounds[r]:bounds[r + 1]]. `rows`, shape (nodes,), is the document of each node. A field of nodes has
-    `kinds`, the counts of `_NodeValues.kinds`.
+    `values` are distinct and ascending; dates are ISO 8601 texts. `codes` are indexes into `values`. If `bounds` is
+    None, there is one code per row, and -1 means no value. Otherwise a row may have several values: row r has the codes
+    codes[bounds[r]:bounds[r + 1]]. `rows`, shape (nodes,), is each node's document. If rows are nodes, `kinds` counts
+    the values by type, as `_NodeValues.kinds` does.
     """
 
     name: str
@@ -51,7 +51,7 @@ class FilterField:
         return hits if self.rows is None else hits[self.rows]
 
     def places_among(self, nodes: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return the indexes of the values that the nodes of a mask, shape (nodes,), have, ascending."""
+        """Return the indexes of the values that occur in the nodes of a mask, shape (nodes,), ascending."""
         rows = np.flatnonzero(nodes) if self.rows is None else np.unique(self.rows[nodes])
         if self.bounds is None:
             codes = self.codes[rows]
@@ -63,7 +63,7 @@ class FilterField:
 
 
 class FilterFields:
-    """The fields of an open generation by name, read on first use. `complete` is false if only `page` is known."""
+    """An open generation's fields by name, each read on first use. `complete` is false if only `page` is known."""
 
     def __init__(self, readers: Mapping[str, Callable[[], FilterField]], *, complete: bool = True) -> None:
         self._readers = dict(readers)
@@ -76,14 +76,14 @@ class FilterFields:
         return sorted(self._readers)
 
     def get(self, name: str) -> FilterField | None:
-        """Return the field of this name, or None. Raises CorruptIndex if the files of the field cannot be read."""
+        """Return the field with this name, or None. Raises CorruptIndex if the field's files cannot be read."""
         if name not in self._read and name in self._readers:
             self._read[name] = self._readers[name]()
         return self._read.get(name)
 
 
 def single_valued(name: str, of_type: FieldType, rows: Sequence[FieldValue | None]) -> FilterField:
-    """Build a field that has at most one value per row. A row is a node or a document."""
+    """Build a field with at most one value per row. A row is a node or a document."""
     values = sorted({value for value in rows if value is not None})
     places = {value: place for place, value in enumerate(values)}
     codes = np.fromiter((-1 if value is None else places[value] for value in rows), dtype=np.int32, count=len(rows))
@@ -91,7 +91,7 @@ def single_valued(name: str, of_type: FieldType, rows: Sequence[FieldValue | Non
 
 
 def many_valued(name: str, of_type: FieldType, rows: Sequence[Sequence[FieldValue]]) -> FilterField:
-    """Build a field that can have several values per row. A row is a node or a document."""
+    """Build a field with any number of values per row. A row is a node or a document."""
     flat = [value for row in rows for value in row]
     codes = single_valued(name, of_type, flat)
     bounds = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
@@ -99,7 +99,7 @@ def many_valued(name: str, of_type: FieldType, rows: Sequence[Sequence[FieldValu
 
 
 def write_fields(directory: Path, fields: Sequence[FilterField]) -> None:
-    """Write fields to the folder of a new generation. A field with `rows` has one row per document."""
+    """Write fields to a new generation's folder. A field with `rows` is stored with one row per document."""
     folder = directory / FILTERS_FOLDER
     folder.mkdir()
     listing = []
@@ -115,7 +115,7 @@ def write_fields(directory: Path, fields: Sequence[FilterField]) -> None:
 
 
 def open_fields(directory: Path, arrays: Mapping[str, NDArray[np.int64]]) -> FilterFields:
-    """Open the fields of a generation with its arrays `document` and `page`. Raises CorruptIndex for damaged files."""
+    """Open a generation's fields, given its arrays `document` and `page`. Raises CorruptIndex if files are damaged."""
     folder = directory / FILTERS_FOLDER
     readers: dict[str, Callable[[], FilterField]] = {"page": partial(_page_field, arrays["page"])}
     if not folder.is_dir():
@@ -128,7 +128,7 @@ def open_fields(directory: Path, arrays: Mapping[str, NDArray[np.int64]]) -> Fil
 
 
 def fields_in_memory(fields: Sequence[FilterField], arrays: Mapping[str, NDArray[np.int64]]) -> FilterFields:
-    """Return the fields that `build_fields` built, as `open_fields` would read them from files."""
+    """Return fields from `build_fields` in the form in which `open_fields` would return them."""
     readers: dict[str, Callable[[], FilterField]] = {field.name: lambda field=field: field for field in fields}  # type: ignore[misc]
     return FilterFields({"page": partial(_page_field, arrays["page"]), **readers})
 
@@ -157,7 +157,7 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.+\-Z]{1,30})?")
 
 
 def build_fields(store: Store, contents: GenerationContents, documents: NDArray[np.int64]) -> list[FilterField]:
-    """Build all fields except `page`. `documents`, shape (nodes,), is the document number of each node."""
+    """Build all fields except `page`. `documents`, shape (nodes,), is each node's document, by position."""
     described = store.documents.of_versions(contents.versions)
     nodes = _NodeValues.read(store, contents.nodes, described)
     of_documents = _all_document_fields(described, documents, nodes.columns.keys())
@@ -167,9 +167,9 @@ def build_fields(store: Store, contents: GenerationContents, documents: NDArray[
 def updated_fields(
     store: Store, change: GenerationChange, before: FilterFields, documents: NDArray[np.int64]
 ) -> list[FilterField] | None:
-    """Build the same fields as `build_fields` from those of the generation before, reading only changed nodes.
+    """Build the same fields as `build_fields`, but from the previous generation's fields and the changed nodes.
 
-    Returns None if a field of nodes is new or its type has changed, so that the values of all nodes must be read.
+    Returns None if all nodes must be read, because a field of nodes is new or its type has changed.
     """
     described = store.documents.of_versions(change.versions)
     gone = store.documents.of_versions(sorted({node.version for node in change.removed}))
@@ -196,7 +196,7 @@ def updated_fields(
 
 
 def _merged(before: FilterField, added: FilterField, change: GenerationChange, *, several: bool) -> FilterField:
-    """Return the field of the next generation from that of the nodes before and that of the added nodes."""
+    """Return the next generation's field, given the previous generation's field and the added nodes' field."""
     (old_rows, old_codes), (new_rows, new_codes) = _entries(before), _entries(added)
     kept = change.moved[old_rows] >= 0
     old_codes = old_codes[kept]
@@ -219,7 +219,7 @@ def _merged(before: FilterField, added: FilterField, change: GenerationChange, *
 
 
 def _entries(field: FilterField) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return the row and the code of each value of a field, in the order of the rows."""
+    """Return the row and the code of each value in a field, as two arrays in the order of the rows."""
     if field.bounds is None:
         rows = np.flatnonzero(field.codes >= 0)
         return rows, field.codes[rows]
@@ -228,9 +228,9 @@ def _entries(field: FilterField) -> tuple[NDArray[np.int64], NDArray[Any]]:
 
 @dataclass(frozen=True)
 class _NodeValues:
-    """The values of some nodes in each field of nodes, and their sections.
+    """The field values and section headings of some nodes.
 
-    A node without a value inherits that of its document. `own` counts the nodes that have a value of their own.
+    A node without a value inherits its document's value. `own` counts, by field, the nodes with their own value.
     """
 
     headings: Sequence[str | None]
@@ -241,7 +241,7 @@ class _NodeValues:
     def read(
         cls, store: Store, nodes: Sequence[NodeRecord], documents: Sequence[StoredDocument], names: Iterable[str] = ()
     ) -> "_NodeValues":
-        """Read the values of nodes of these documents in the fields `names`, and in all fields that the nodes have."""
+        """Read the nodes' values in the fields `names` and in all fields that occur in the nodes' metadata."""
         by_id = node_rows(store.database, sorted({node.version for node in nodes}))
         rows = [by_id[node.node_id] for node in nodes]
         columns = _columns([metadata for _, metadata in rows], (*_NODE_FIELDS, *names))
@@ -257,7 +257,7 @@ class _NodeValues:
         return single_valued("section", "path", self.headings)
 
     def kinds(self, name: str) -> Counter[str]:
-        """Count what decides on the type of a field: nodes with a value of their own, and lists and values by kind."""
+        """Count what determines a field's type: values by kind, lists, and nodes with their own value."""
         rows = _split_authors(name, self.columns.get(name, []))
         counts = Counter(
             map(lru_cache(maxsize=None, typed=True)(_kind), (one for row in rows for one in _scalars(row)))
@@ -265,7 +265,7 @@ class _NodeValues:
         return counts + Counter({_LISTS: sum(isinstance(row, list) for row in rows), _OWN: self.own.get(name, 0)})
 
     def field(self, name: str, of_type: FieldType | None = None) -> FilterField:
-        """Return a field of these nodes, by default of the type that fits their values."""
+        """Return a field of these nodes. If `of_type` is None, its type is the one that fits the values."""
         kinds = self.kinds(name)
         return replace(_typed_field(name, self.columns[name], of_type or _type_of(name, kinds)), kinds=kinds)
 
@@ -273,14 +273,14 @@ class _NodeValues:
 def _all_document_fields(
     described: Sequence[StoredDocument], documents: NDArray[np.int64], of_nodes: Collection[str]
 ) -> list[FilterField]:
-    """Build the fields that have one row per document: all but those that belong to nodes."""
+    """Build the fields with one row per document: all except those in `of_nodes`."""
     columns = _columns([document.metadata for document in described], _DOCUMENT_FIELDS)
     typed = [_typed_field(name, rows) for name, rows in columns.items() if name not in of_nodes]
     return [replace(field, rows=documents) for field in [*_document_fields(described), *typed]]
 
 
 def _document_fields(documents: Sequence[StoredDocument]) -> list[FilterField]:
-    """Build the fields that identify a document. Identical documents each have the ids, paths and titles of all."""
+    """Build the fields that identify a document. Identical documents share their ids, paths and titles."""
     same: dict[tuple[object, ...], list[StoredDocument]] = defaultdict(list)
     for document in documents:
         same[document.content_key].append(document)
@@ -303,7 +303,7 @@ def _document_fields(documents: Sequence[StoredDocument]) -> list[FilterField]:
 
 
 def _columns(rows: Sequence[Mapping[str, Any]], expected: Iterable[str]) -> dict[str, list[Any]]:
-    """Return, by field name, the value of each row (node or document); None for a row without a value."""
+    """Return the value of each row (node or document), by field name, with None for a row without a value."""
     columns: dict[str, list[Any]] = {name: [None] * len(rows) for name in expected}
     for place, row in enumerate(rows):
         for name, value in row.items():
@@ -314,7 +314,7 @@ def _columns(rows: Sequence[Mapping[str, Any]], expected: Iterable[str]) -> dict
 
 
 def _typed_field(name: str, rows: Sequence[Any], of_type: FieldType | None = None) -> FilterField:
-    """Build a field, by default of the type that is defined for its name, or else of the one that fits all values."""
+    """Build a field. If `of_type` is None, `_type_of` chooses its type."""
     rows = _split_authors(name, rows)
     of_type = of_type or _type_of(name, Counter(_kind(one) for row in rows for one in _scalars(row)))
     cleaners: dict[FieldType, Callable[[Any], FieldValue | None]] = {"number": _as_number, "date": _as_date}
@@ -331,7 +331,7 @@ def _split_authors(name: str, rows: Sequence[Any]) -> Sequence[Any]:
 
 
 def _scalars(row: Any) -> list[Any]:
-    """Return the value or values of a row as a list, without values of a type that a field cannot have."""
+    """Return a row's value or values as a list, keeping only texts, numbers and booleans."""
     return [value for value in (row if isinstance(row, list) else [row]) if isinstance(value, str | int | float)]
 
 
@@ -339,16 +339,16 @@ _OWN, _LISTS = "own", "lists"
 
 
 def _kind(value: FieldValue) -> FieldType:
-    """Return the type of field that one value fits."""
+    """Return the field type that fits one value."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return "number"
     return "date" if isinstance(value, str) and _DAY.fullmatch(value) and _as_date(value) else "text"
 
 
 def _type_of(name: str, kinds: Mapping[str, int]) -> FieldType:
-    """Return the type that is defined for a field's name, or else the one that fits all values of these kinds."""
+    """Return the predefined type for a field's name or, if there is none, the type that fits all values."""
     if name in OWNER_FIELDS:
-        return "text"  # else the tenants 7 and 007 would be one
+        return "text"  # otherwise the tenants 7 and 007 would be the same
     if name in _NODE_FIELDS or name in _DOCUMENT_FIELDS:
         return {**_NODE_FIELDS, **_DOCUMENT_FIELDS}[name]
     fitting: list[FieldType] = [kind for kind in ("number", "date") if kinds.get(kind)]
@@ -363,7 +363,7 @@ def _as_text(value: Any, *, strip: bool = False) -> str | None:
 
 
 def _as_number(value: Any) -> int | float | None:
-    """Return a finite number, also from a text of at most 15 digits, else None."""
+    """Return a finite number as it is, a text of at most 15 digits as a number, and otherwise None."""
     if isinstance(value, str):
         return int(value) if value.isascii() and value.isdigit() and len(value) < 16 else None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -372,7 +372,7 @@ def _as_number(value: Any) -> int | float | None:
 
 
 def _as_date(value: Any) -> str | None:
-    """Return the date in the precision of the text, such as 2024-03. A timestamp is converted to UTC."""
+    """Return a date with the precision of the text, such as 2024-03, or None. Timestamps are converted to UTC."""
     if not isinstance(value, str) or not _DATE.fullmatch(value):
         return None
     try:

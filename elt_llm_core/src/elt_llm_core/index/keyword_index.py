@@ -1,4 +1,4 @@
-"""The keyword index of a generation: BM25 scores of word stems, computed with bm25s."""
+"""A generation's keyword index: BM25 scores of word stems, computed with bm25s."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -35,7 +35,7 @@ class KeywordIndex:
 
     @property
     def vocabulary(self) -> Collection[str]:
-        """Every stem that a node has."""
+        """Every stem that occurs in a node."""
         return () if self.bm25 is None else self.bm25.vocab_dict.keys()
 
     def scores(self, question: str) -> NDArray[np.float32]:
@@ -43,12 +43,12 @@ class KeywordIndex:
         return self.scores_of(KeywordQuery(tuple(self.tokeniser.stems(question))))
 
     def scores_of(self, query: KeywordQuery, positions: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
-        """Return the BM25 score of each node, shape (size,), or only those of the nodes at `positions`, in their order.
+        """Return the BM25 score of each node, shape (size,), or of the nodes at `positions`, in that order.
 
-        With `positions`, a large index does not score every node.
+        With `positions`, a large index scores only those nodes.
         """
         if positions is not None and self.size <= SMALL_INDEX:
-            latest = self._latest  # the scores of all nodes, which the retriever of the same question computed
+            latest = self._latest  # all nodes' scores for the latest query, such as this one
             return (latest[1] if latest and latest[0] == query else self.scores_of(query))[positions]
         scores = self._sums(query.stems, positions, query.factors)
         for named in query.names:
@@ -67,7 +67,7 @@ class KeywordIndex:
     def _sums(
         self, stems: Sequence[str], positions: NDArray[np.int64] | None, factors: Mapping[str, float] = _NO_FACTORS
     ) -> NDArray[np.float32]:
-        """Return the sum of the scores of these stems for each node, or for the nodes at `positions`."""
+        """Return the sum of these stems' scores for each node, or for the nodes at `positions`."""
         if positions is None and not factors:
             return self._sums_of_all(stems)
         sums = np.zeros(self.size if positions is None else len(positions), dtype=np.float32)
@@ -89,7 +89,7 @@ class KeywordIndex:
         if self.size > SMALL_INDEX:
             scores: NDArray[np.float32] = self.bm25.get_scores_from_ids(known)
             return scores
-        # This loop computes the same sums as bm25s and takes a tenth of the time for few nodes.
+        # For few nodes, this loop computes the same sums as bm25s in a tenth of the time.
         scores = np.zeros(self.size, dtype=np.float32)
         starts, nodes, weights = (self.bm25.scores[name] for name in ("indptr", "indices", "data"))
         for token in known:
@@ -98,7 +98,7 @@ class KeywordIndex:
         return scores
 
     def document_frequency(self, stem: str, mask: NDArray[np.bool_] | None = None) -> int:
-        """Return the number of nodes that contain a stem, of those that `mask`, shape (size,), allows."""
+        """Return the number of nodes that contain a stem, counting only nodes allowed by `mask`, shape (size,)."""
         if mask is not None:
             return int(np.count_nonzero(mask[self._postings(stem)[0]]))
         if self.bm25 is None or (number := self.bm25.vocab_dict.get(stem)) is None:
@@ -129,9 +129,9 @@ class KeywordIndex:
 class TermCounts:
     """The number of occurrences of each stem in each node: a sparse matrix with one column per stem (CSC).
 
-    `vocabulary` has the stems, ascending. The entries of stem number i are those from `starts[i]` to `starts[i + 1]` in
-    `nodes` (positions, ascending) and in `counts` (at least 1). `starts` has shape (number of stems + 1,), `nodes` and
-    `counts` have shape (number of entries,). Every stem has an entry, so that equal nodes have equal arrays.
+    `vocabulary` are the stems, ascending. The entries of stem i are at `starts[i]:starts[i + 1]` in `nodes` (positions,
+    ascending) and `counts` (at least 1). `starts` has shape (number of stems + 1,); `nodes` and `counts` have shape
+    (number of entries,). Stems without an entry are left out, so that equal nodes give equal arrays.
     """
 
     vocabulary: Sequence[str]
@@ -153,11 +153,11 @@ class TermCounts:
         return cls(vocabulary, starts, nodes, _narrowed(counts), len(stems))
 
     def with_changes(self, moved: NDArray[np.int64], added: Mapping[int, Sequence[str]], size: int) -> "TermCounts":
-        """Return the counts of `size` nodes. Most of them are nodes of this object, at other positions.
+        """Return the counts for `size` nodes, most of which this object already counts, at other positions.
 
-        `moved`, shape (self.size,), has the new position of each node, ascending, and -1 for nodes that are removed or
-        changed. `added` has the stems of the nodes at all other positions. The result equals that of `of_stems`, but
-        only the stems of `added` are counted and sorted.
+        `moved`, shape (self.size,), is the new position of each node, ascending, or -1 if it was removed or changed.
+        `added` are the stems of the nodes at all other positions. The result is the same as from `of_stems`, but only
+        the stems in `added` are counted and sorted.
         """
         nodes = moved.astype(np.int32)[self.nodes]
         kept = np.flatnonzero(nodes >= 0)
@@ -173,7 +173,7 @@ class TermCounts:
         )
 
     def weights(self) -> NDArray[np.float32]:
-        """Return the BM25 score of each entry, shape (number of entries,), bit for bit as bm25s computes it."""
+        """Return the BM25 score of each entry, shape (number of entries,), identical in every bit to bm25s."""
         lengths = np.bincount(self.nodes, weights=self.counts, minlength=self.size)
         frequencies, places = np.unique(np.diff(self.starts), return_inverse=True)
         rarities = [math.log(1 + (self.size - df + 0.5) / (df + 0.5)) for df in frequencies.tolist()]
@@ -184,7 +184,7 @@ class TermCounts:
 
 
 def _merged(many: TermCounts, few: TermCounts) -> TermCounts:
-    """Merge the entries of two objects that share no node. Only the stems of `few` are processed one by one."""
+    """Merge the counts of two disjoint sets of nodes. Only the stems in `few` are processed one by one."""
     vocabulary = sorted(dict.fromkeys((*many.vocabulary, *few.vocabulary)))
     numbers = {stem: number for number, stem in enumerate(vocabulary)}
     columns_of_many, columns_of_few = (
@@ -207,7 +207,7 @@ def _merged(many: TermCounts, few: TermCounts) -> TermCounts:
 
 
 def _narrowed(counts: NDArray[np.integer[Any]]) -> NDArray[np.integer[Any]]:
-    """Return counts in the smallest integer type that holds them."""
+    """Convert counts to the smallest integer type that is large enough."""
     return counts.astype(np.min_scalar_type(counts.max(initial=0)), copy=False)
 
 
@@ -241,20 +241,20 @@ def write_keyword_index(directory: Path, index: KeywordIndex, counts: TermCounts
 
 
 def read_term_counts(directory: Path, size: int) -> TermCounts | None:
-    """Return the term counts of a generation of `size` nodes, or None if an earlier version stored none.
+    """Return the term counts of a generation of `size` nodes, or None if an older program version stored none.
 
-    Raises CorruptIndex if a file cannot be read. The caller has checked the hashes of the files.
+    Raises CorruptIndex if a file cannot be read. The caller must have checked the files' hashes.
     """
     folder = directory / BM25_FOLDER
     if not (folder / COUNTS_NAME).is_file():
         return None
     starts, nodes = (load_array(folder / f"{name}.csc.index.npy", mapped=False) for name in ("indptr", "indices"))
-    vocabulary = list(read_json(folder / "vocab.index.json"))  # was written in the order of the stems' numbers
+    vocabulary = list(read_json(folder / "vocab.index.json"))  # its keys are in the order of the stems' numbers
     return TermCounts(vocabulary, starts, nodes, load_array(folder / COUNTS_NAME, mapped=False), size)
 
 
 def read_keyword_index(directory: Path, tokeniser: KeywordTokeniser, size: int) -> KeywordIndex:
-    """Open the index of a generation, memory-mapped if it is large. Raises CorruptIndex if it cannot be read."""
+    """Open a generation's index, memory-mapped if it is large. Raises CorruptIndex if it cannot be read."""
     folder = directory / BM25_FOLDER
     if not folder.exists():
         return KeywordIndex(None, tokeniser, size)
@@ -268,6 +268,6 @@ def read_keyword_index(directory: Path, tokeniser: KeywordTokeniser, size: int) 
             f"The keyword index in {folder} has {bm25.scores['num_docs']} nodes, but {size} were expected.",
             hint="Run: elt-llm verify",
         )
-    for name in ("indptr", "indices", "data"):  # still mapped, but plain arrays, which slice much faster
+    for name in ("indptr", "indices", "data"):  # still mapped, but no longer np.memmap, which is much slower to slice
         bm25.scores[name] = np.asarray(bm25.scores[name])
     return KeywordIndex(bm25, tokeniser, size)

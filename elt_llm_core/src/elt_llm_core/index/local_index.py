@@ -1,4 +1,4 @@
-"""The index of a generation on this machine, which answers the questions of `Searchable` from arrays and bm25s."""
+"""A generation's index on this machine, which implements most of `Searchable` with arrays and bm25s."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -25,14 +25,14 @@ from elt_llm_core.index.searchable import (
 from elt_llm_core.index.vector_index import EXACT_BELOW, ExactVectorStore
 from elt_llm_core.text.stems import KeywordTokeniser
 
-_CODES_OF_A_FIELD = 1 << 32  # the code of a value is the number of its field times this, plus its place in the values
-# If a filter allows less than one node in eight, only the vectors of these nodes are read; otherwise all vectors are.
+_CODES_OF_A_FIELD = 1 << 32  # a value's code is its field's number times this, plus its index in the field's values
+# If a filter allows fewer than one node in eight, only those nodes' vectors are read, otherwise all vectors.
 _FEW = 8
 
 
 @dataclass(frozen=True)
 class _AllowedNodes:
-    """The allowed nodes as a mask, shape (nodes,), their number, and the filters that allow them."""
+    """A mask of the allowed nodes, shape (nodes,), their number, and the filters from which the mask was computed."""
 
     mask: NDArray[np.bool_]
     count: int
@@ -41,9 +41,9 @@ class _AllowedNodes:
 
 @dataclass(eq=False, repr=False)
 class LocalIndex:
-    """The part of `Searchable` that needs no texts, for arrays in memory or memory-mapped.
+    """The part of `Searchable` that needs no texts. Its arrays are in memory or memory-mapped.
 
-    Positions in the arrays ascend with node ids, so a tie that is broken by position is broken by node id.
+    Nodes are in the order of their ids, so breaking a tie by position means breaking it by node id.
     """
 
     arrays: GenerationArrays
@@ -51,9 +51,9 @@ class LocalIndex:
     keyword: KeywordIndex
     vector_store: BasePydanticVectorStore
     points: PointSearch | None = None
-    """The database that searches the vectors, if the generation has points in one."""
+    """The vector database that is searched instead of `vector_store`, if the generation has one."""
     visible: NDArray[np.bool_] | None = None
-    """The nodes that can be allowed, shape (nodes,), if these are not all."""
+    """A mask of the nodes that may be found at all, shape (nodes,), or None for all nodes."""
 
     @property
     def size(self) -> int:
@@ -67,7 +67,7 @@ class LocalIndex:
 
     @property
     def has_keywords(self) -> bool:
-        """Whether any node has a stem."""
+        """Whether any node contains a stem."""
         return self.keyword.bm25 is not None
 
     @property
@@ -82,7 +82,7 @@ class LocalIndex:
 
     @property
     def fields_complete(self) -> bool:
-        """Whether every filter field is known; false for generations that an earlier version published."""
+        """Whether every filter field is known. False for generations published by an older program version."""
         return self.filter_fields.complete
 
     def field(self, name: str, allowed: AllowedChunks | None = None) -> FieldValues | None:
@@ -108,15 +108,15 @@ class LocalIndex:
         return _AllowedNodes(mask, int(np.count_nonzero(mask)), tuple(filters))
 
     def allowed_among(self, node_ids: Sequence[str], allowed: AllowedChunks) -> frozenset[str]:
-        """Return those of these nodes that are allowed."""
+        """Return the nodes among these that are allowed."""
         are_allowed = self._mask(allowed)[self.arrays.positions(node_ids)]
         return frozenset(node_id for node_id, is_allowed in zip(node_ids, are_allowed, strict=True) if is_allowed)
 
     def nearest(self, vector: NDArray[np.float32], top_k: int, allowed: AllowedChunks | None = None) -> Ranking:
         """Return at most `top_k` nodes with the greatest cosines, best first.
 
-        If only `allowed` nodes are searched, cosines are computed from their vectors. Filtering the nearest nodes of a
-        vector index would lose some of the allowed nodes.
+        With `allowed`, cosines are computed from the allowed nodes' vectors, because filtering the results of a vector
+        index would lose some allowed nodes.
         """
         vectors, most = self.arrays.vectors, min(top_k, self.size)
         if most == 0:
@@ -153,7 +153,7 @@ class LocalIndex:
     def completed(
         self, node_ids: Sequence[str], vector: NDArray[np.float32] | None, query: KeywordQuery | None
     ) -> BothScores:
-        """Return the scores of these nodes. Raises CorruptIndex if a node is missing."""
+        """Return the cosines and keyword scores of these nodes. Raises CorruptIndex if a node is missing."""
         places = self.arrays.positions(node_ids)
         return BothScores(
             None if vector is None else self.arrays.vectors[places] @ vector,
@@ -161,7 +161,7 @@ class LocalIndex:
         )
 
     def frequencies(self, stems: Sequence[str], allowed: AllowedChunks | None = None) -> dict[str, int]:
-        """Return for each of these stems the number of nodes that contain it."""
+        """Return the number of nodes that contain each of these stems, by stem."""
         mask = None if allowed is None else self._mask(allowed)
         return {stem: self.keyword.document_frequency(stem, mask) for stem in stems}
 
@@ -198,7 +198,7 @@ class LocalIndex:
     def _nearest_points(
         self, points: PointSearch, vector: NDArray[np.float32], most: int, allowed: AllowedChunks | None
     ) -> Ranking | None:
-        """Search in the database; None if it must be done here. Raises IndexUnavailable and IndexRefused."""
+        """Search the vector database, or return None to search here. Raises IndexUnavailable, IndexRefused."""
         if allowed is None:
             found = points.nearest(self.arrays, vector, most)
         else:
@@ -208,7 +208,7 @@ class LocalIndex:
         return None if found is None else self._ranking(*found)
 
     def _value_of(self, code: int) -> tuple[str, FieldValue]:
-        """Return the field and the value that have a code."""
+        """Return the name and the value of the field to which a code belongs."""
         number, place = divmod(code, _CODES_OF_A_FIELD)
         name = self.field_names[number]
         field = self.filter_fields.get(name)
@@ -233,7 +233,7 @@ class LocalIndex:
 
     def _mask(self, allowed: AllowedChunks) -> NDArray[np.bool_]:
         if not isinstance(allowed, _AllowedNodes) or len(allowed.mask) != self.size:
-            raise TypeError("These allowed nodes are of another index.")
+            raise TypeError("These allowed nodes belong to another index.")
         return allowed.mask
 
     def _ranking(self, places: NDArray[np.int64], scores: NDArray[np.float32]) -> Ranking:

@@ -1,4 +1,4 @@
-"""The passport of a generation: the models and parameters it was built with, and the hash of each file."""
+"""A generation's passport: the models and parameters with which it was built, and the hash of each file."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ PASSPORT_FORMAT = 1
 IndexLibrary = Literal["chroma", "usearch", "qdrant", "pgvector"]
 STAMPED_FROM = 32 << 20  # bytes; reading and hashing a smaller file takes some 20 ms
 _CHROMA_DATABASE = "chroma/chroma.sqlite3"
-# Chroma writes to these tables of its database when it opens or maintains it. All other rows and files never change.
+# Chroma writes to these tables when it opens or maintains its database. All other rows and files never change.
 _CHANGING_TABLES = frozenset({"acquire_write", "maintenance_log"})
 UNHASHED_FILES = frozenset({PIN_NAME, *(f"{_CHROMA_DATABASE}-{suffix}" for suffix in ("journal", "wal", "shm"))})
 
@@ -30,11 +30,11 @@ UNHASHED_FILES = frozenset({PIN_NAME, *(f"{_CHROMA_DATABASE}-{suffix}" for suffi
 class Passport:
     """The facts that are needed to read a generation correctly.
 
-    `files` maps relative paths to sha256 in hex. `exact` means that vectors are searched without an index, because it
-    had insufficient recall or kept changing. `duplicates` is "once" if identical files are indexed once, and "each" in
-    older generations. `hashing` has the values of `collection_hash`. `index` is the library of the vector index, which
-    is usearch from `graph_from` nodes. `stamps` has size and modification time (ns) of each large file. `database` has
-    the `IndexSettings` of a generation whose vectors are points of a database, and `lineage` is their name there.
+    `files` maps relative paths to SHA-256 in hex. `exact` means that vectors are searched without an index, because the
+    index had faults or there is at most one vector. `duplicates` is "once" if identical files are indexed once, or
+    "each" in older generations. `hashing` is the method of `collection_hash`. `index` is the vector index's library,
+    usearch from `graph_from` nodes on. `stamps` are the size and modification time (ns) of each large file. If the
+    vectors are in a database, `database` are its `IndexSettings`, and `lineage` is the name of the vectors in it.
     """
 
     collection: str
@@ -57,7 +57,7 @@ class Passport:
     lineage: str = ""
 
     def to_json(self) -> str:
-        """Return the text of passport.json. `fingerprint_key` repeats the fingerprint as one value."""
+        """Return the text of passport.json, in which `fingerprint_key` is a hash of the fingerprint."""
         return json.dumps(
             {"format": PASSPORT_FORMAT, "fingerprint_key": self.fingerprint.key.hex(), **asdict(self)},
             indent=1,
@@ -66,12 +66,12 @@ class Passport:
 
     @property
     def index_settings(self) -> IndexSettings:
-        """The settings of the database that has the vectors; those of a local index if there is none."""
+        """The settings of the vector database, or of a local index if the vectors are not in a database."""
         return IndexSettings.model_validate(self.database)
 
     @staticmethod
     def from_json(text: str) -> "Passport":
-        """Parse the text of a passport. Raises CorruptIndex for other text."""
+        """Parse the text of a passport. Raises CorruptIndex if it cannot be parsed."""
         try:
             values = json.loads(text)
             if values.pop("format") != PASSPORT_FORMAT:
@@ -88,9 +88,9 @@ _OF_THIS_MACHINE = ("files", "stamps", "library_versions", "exact", "index", "to
 
 
 def passport_on_disk(directory: Path, stored: Passport) -> Passport:
-    """Return the passport of files that this machine built again from the store, else the stored passport.
+    """Return the passport in the directory if this machine rebuilt its files from the store, else the stored passport.
 
-    It differs in the hashes of the files and in what depends on the libraries of a machine.
+    The two may differ only in the files' hashes and in what depends on a machine's libraries.
     """
     try:
         found = Passport.from_json((directory / PASSPORT_NAME).read_text(encoding="utf-8"))
@@ -101,14 +101,14 @@ def passport_on_disk(directory: Path, stored: Passport) -> Passport:
 
 
 def generation_identity(collection: str, number: int, passport: Passport) -> str:
-    """Return a text that is unique for each published state. The number is not, since it restarts after a drop."""
+    """Return a text that is unique for each generation. Numbers are not unique: they restart after a drop."""
     return f"{collection}/{number}/{hashlib.sha256(passport.to_json().encode()).hexdigest()}"
 
 
 def file_hashes(directory: Path, known: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the sha256 of every immutable file of a generation, or of the rows of Chroma's database, by path.
+    """Return the SHA-256 of a generation's immutable files by path. For Chroma's database, it is that of its rows.
 
-    `known` files are not read.
+    Hashes in `known` are returned without reading the files.
     """
     paths = {path.relative_to(directory).as_posix(): path for path in sorted(directory.rglob("*")) if path.is_file()}
     hashed = paths.keys() - UNHASHED_FILES - {PASSPORT_NAME}
@@ -116,7 +116,7 @@ def file_hashes(directory: Path, known: Mapping[str, str] | None = None) -> dict
 
 
 def file_stamps(directory: Path) -> dict[str, list[int]]:
-    """Return size and modification time of each large file of a generation, by relative path."""
+    """Return the size and modification time (ns) of each large file in a generation, by relative path."""
     stats = {path: path.stat() for path in sorted(directory.rglob("*")) if path.is_file()}
     found = {path: it for path, it in stats.items() if it.st_size >= STAMPED_FROM}
     named = {path.relative_to(directory).as_posix(): [it.st_size, it.st_mtime_ns] for path, it in found.items()}
@@ -124,9 +124,9 @@ def file_stamps(directory: Path) -> dict[str, list[int]]:
 
 
 def damaged_files(directory: Path, passport_text: str, trusted: Collection[str] = ()) -> list[str]:
-    """Return the differences from the stored passport as 'name: reason'; empty if no file is damaged.
+    """Return the differences from the stored passport as 'name: reason', or an empty list if no file is damaged.
 
-    Of `trusted` files that still have the size and the modification time in the passport, the bytes are not read.
+    Files in `trusted` are not read if their size and modification time still match the passport.
     """
     found: list[str] = []
     here = directory / PASSPORT_NAME
@@ -138,16 +138,16 @@ def damaged_files(directory: Path, passport_text: str, trusted: Collection[str] 
         found.append(f"{PIN_NAME}: its bytes have changed")
     passport = Passport.from_json(passport_text)
     expected, actual = passport.files, file_hashes(directory, _unchanged(directory, passport, trusted))
-    if _CHROMA_DATABASE not in expected:  # an older version made this generation
+    if _CHROMA_DATABASE not in expected:  # an older program version built this generation
         actual.pop(_CHROMA_DATABASE, None)
     return found + _differences(expected, actual)
 
 
 def damaged_files_in(directory: Path, part: str, passport: Passport, *, every_byte: bool = False) -> list[str]:
-    """Return the differences as `damaged_files` does, but only of one file or folder of a generation.
+    """Return the differences as `damaged_files` does, but only for one file or folder in a generation.
 
-    Unless `every_byte` is read, large files are read only if their size or modification time differs from the passport.
-    So a change by any program is found, but not a fault of the disk, for which `verify` reads every byte.
+    Unless `every_byte`, large files are read only if their size or modification time differs from the passport. That
+    finds changes made by programs, but not disk faults. `verify` reads every byte to find those, too.
     """
     expected = {name: digest for name, digest in passport.files.items() if name == part or name.startswith(f"{part}/")}
     known = {} if every_byte else _unchanged(directory, passport, expected)
@@ -157,7 +157,7 @@ def damaged_files_in(directory: Path, part: str, passport: Passport, *, every_by
 
 
 def _unchanged(directory: Path, passport: Passport, names: Collection[str]) -> dict[str, str]:
-    """Return the hashes of the files among `names` that have the size and the modification time in the passport."""
+    """Return the recorded hashes of those files in `names` whose size and modification time match the passport."""
     return {
         name: passport.files[name]
         for name in passport.stamps.keys() & set(names)
@@ -172,7 +172,7 @@ def _digest(directory: Path, path: Path) -> str:
 
 
 def _rows_sha256(path: Path) -> str:
-    """Return the SHA-256 of the unchanging rows of Chroma's database, or of its bytes if it is unreadable."""
+    """Return the SHA-256 of the rows in Chroma's database that never change, or of its bytes if it is unreadable."""
     try:
         with closing(SqliteDatabase(path, for_writing=False)) as database:
             digest = hashlib.sha256(repr(database.rows("PRAGMA integrity_check")).encode())

@@ -1,8 +1,8 @@
-"""Points in the PostgreSQL database of the workspace, searched by its extension pgvector; see docs/postgres.md.
+"""Vectors ("points") in the workspace's PostgreSQL database, searched by its extension pgvector; see docs/postgres.md.
 
-Each lineage has a table of its own, so that the graph of its index has no point of another collection, a fresh build
-loads its rows before it builds the graph, and a dropped table leaves nothing behind. All statements run in the session
-of the store. So a writer that has lost its lock cannot write points any more.
+A lineage is a series of generations that share points. Each has its own table, so that its graph contains no points of
+other collections and is built after the rows are loaded, and dropping the table leaves nothing behind. All statements
+run in the store's session, so a writer that has lost its lock can no longer write points.
 """
 
 import struct
@@ -41,26 +41,26 @@ from elt_llm_core.utilities import Closeable
 
 MIN_PGVECTOR = (0, 8, 4)  # earlier versions can corrupt an index
 _LINEAGES = f"{POINTS_SCHEMA}.lineages"
-_INDEXED_DIMENSION = 4000  # of a `halfvec` in a graph; longer vectors are searched exactly
-_EFFORT, _MOST_EFFORT = 200, 1000  # candidates of a search: 200 for a recall@50 of .99 at 100,000 points
-_MOST_MEMORY = 512 << 10  # kilobytes of the server for the build of a graph, unless its own setting is higher
-_BYTES_OF_LINK = 60  # for each link of a point at the lowest level, and for further levels
+_INDEXED_DIMENSION = 4000  # the maximum for a `halfvec` in a graph; longer vectors are searched exactly
+_EFFORT, _MOST_EFFORT = 200, 1000  # candidates per search; 200 give a recall@50 of .99 at 100,000 points
+_MOST_MEMORY = 512 << 10  # kilobytes for building a graph, unless the server's own setting is higher
+_BYTES_OF_LINK = 60  # per link of a point at the lowest level, including the links at higher levels
 _SESSION = {
-    "hnsw.iterative_scan": "strict_order",  # go on while points of other generations are found
-    "plan_cache_mode": "force_custom_plan",  # a plan for any generation and number of results reads the whole table
+    "hnsw.iterative_scan": "strict_order",  # search on while results belong to other generations
+    "plan_cache_mode": "force_custom_plan",  # a generic plan would read the whole table
 }
 _ALIVE_IN = "born <= ? AND died > ?"
 _OF_CALLER = [f"elt_llm.codes_{number}" for number in range(len(OWNER_FIELDS))]
-# Each SELECT runs once for a search. The index of the codes can be used, and without a first setting no row is seen.
+# Each SELECT runs once per search, so the index on codes can be used. Without the first setting, no row is visible.
 _ALLOWED = [f"codes && (SELECT CAST(nullif(current_setting('{name}', true), '') AS bigint[]))" for name in _OF_CALLER]
 _POLICY = " AND ".join([_ALLOWED[0], *(f"coalesce({one}, true)" for one in _ALLOWED[1:])])
 
 
 @dataclass
 class PgvectorPoints(Closeable):
-    """The points of one embedding model, through the open database of a store, which is not closed here.
+    """The points of one embedding model, read and written through a store's open database, which is not closed here.
 
-    A lineage with fewer points than `indexed_from` has no graph. Searches are those of a caller with `conditions`.
+    A lineage with fewer points than `indexed_from` has no graph. Searches see what a caller with `conditions` may see.
     """
 
     database: PostgresDatabase
@@ -70,12 +70,12 @@ class PgvectorPoints(Closeable):
     conditions: DocumentConditions = ()
 
     def is_exact(self, view: PointsView) -> bool:
-        """Return whether every search of a lineage is exact: it has no graph yet."""
+        """Return whether every search is exact because the lineage has no graph yet."""
         with _translated():
             return not self._exists(f"{table_name(view.lineage)}_graph")
 
     def prepare(self) -> None:
-        """Create the extension and the schema, if needed, and write and delete one point."""
+        """Create the extension and the schema if needed. Write and delete one point as a check."""
         with _translated():
             if not self._exists(_LINEAGES):
                 with self.database.transaction():
@@ -88,7 +88,7 @@ class PgvectorPoints(Closeable):
         self.keep(PROBE.lineage, ())
 
     def rewind(self, view: PointsView) -> None:
-        """Undo all that was written for generations after that of `view`."""
+        """Undo everything that was written for generations later than that of `view`."""
         table, number = table_name(view.lineage), view.generation
         with _translated():
             if self._exists(table):
@@ -97,7 +97,7 @@ class PgvectorPoints(Closeable):
                 self.database.execute(statement, (number,))
 
     def write(self, view: PointsView, collection: str, points: Iterable[Point]) -> None:
-        """Write points that are born in the generation of `view`, by COPY, and build the indexes that are missing."""
+        """Write points that exist from the generation of `view` onwards, by COPY, and build missing indexes."""
         table = table_name(view.lineage)
         with _translated():
             if not self._exists(table):
@@ -112,7 +112,7 @@ class PgvectorPoints(Closeable):
             self.database.execute(f"ANALYZE {table}")
 
     def retire(self, view: PointsView, node_ids: Sequence[str]) -> None:
-        """Let the points of these nodes that are alive before the generation of `view` die in it."""
+        """Mark the live points of these nodes as removed from the generation of `view` onwards."""
         with _translated():
             self.database.execute(
                 f"UPDATE {table_name(view.lineage)} SET died = ?1"  # noqa: S608 - from the name of a lineage
@@ -121,7 +121,7 @@ class PgvectorPoints(Closeable):
             )
 
     def keep(self, lineage: str, numbers: Sequence[int]) -> None:
-        """Delete every point that is not alive in one of these generations; without any, the whole table."""
+        """Delete every point that is in none of these generations, or the whole table if there are no generations."""
         table = table_name(lineage)
         with _translated():
             if not numbers:
@@ -138,8 +138,8 @@ class PgvectorPoints(Closeable):
     ) -> list[list[str]]:
         """Return the ids of `count` nodes near each vector, best first. With filters, the search is exact.
 
-        The graph has vectors of half precision; an order by the stored vectors does not use it. With row-level
-        security, the policy of the table checks the conditions of the caller again.
+        The graph contains vectors of half precision, so ordering by the stored vectors does not use the graph. With
+        row-level security, the table's policy checks the caller's conditions once more.
         """
         table, kind = table_name(view.lineage), f"{self._extension}.vector" if filters else self._half
         codes = [f" AND {'NOT ' if one.denies else ''}codes && CAST(? AS bigint[])" for one in filters]
@@ -157,15 +157,15 @@ class PgvectorPoints(Closeable):
             except StoreError:
                 if self._exists(table):
                     raise
-                return [[] for _ in asked]  # another machine has dropped the collection
+                return [[] for _ in asked]  # another machine dropped the collection
         return [[str(node) for (node,) in rows] for rows in found]
 
     def seen_by(self, conditions: DocumentConditions) -> "PgvectorPoints":
-        """Return the points as a caller with these conditions may search them, if row-level security is in force."""
+        """Return an object that searches as a caller with these conditions, if row-level security is in force."""
         return replace(self, conditions=conditions) if conditions and self.database.restricts_callers else self
 
     def count(self, view: PointsView) -> int:
-        """Return the exact number of points that are alive."""
+        """Return the exact number of points in the generation of `view`."""
         table, seen = table_name(view.lineage), (view.generation, view.generation)
         with _translated():
             if not self._exists(table):
@@ -173,13 +173,13 @@ class PgvectorPoints(Closeable):
             return int(self.database.rows(f"SELECT count(*) FROM {table} WHERE {_ALIVE_IN}", seen)[0][0])  # noqa: S608
 
     def every_point(self, view: PointsView) -> Iterator[tuple[str, list[int]]]:
-        """Yield node id and codes of each point that is alive, in any order."""
+        """Yield the node id and codes of each point in the generation of `view`, in any order."""
         table, seen = table_name(view.lineage), (view.generation, view.generation)
         with _translated():
             yield from self.database.rows(f"SELECT node, codes FROM {table} WHERE {_ALIVE_IN}", seen)  # noqa: S608
 
     def close(self) -> None:
-        """Do nothing: the store closes its database."""
+        """Do nothing, because the store closes its database."""
 
     @cached_property
     def _extension(self) -> str:
@@ -198,7 +198,7 @@ class PgvectorPoints(Closeable):
         return {**caller_settings(self.conditions), **dict(zip(_OF_CALLER, arrays, strict=False))}
 
     def _build_graph(self, table: str, name: str, size: int) -> None:
-        """Build the graph unless there is one, in as much memory of the server as it needs, within limits."""
+        """Build the graph unless it exists. The server may use as much memory as needed, up to a limit."""
         if self._exists(f"{POINTS_SCHEMA}.{name}"):
             return
         links = min(self.graph.max_neighbors, 100)
@@ -213,13 +213,13 @@ class PgvectorPoints(Closeable):
         try:
             self.database.execute(statement)
         except StoreError as error:
-            # Parallel workers share the memory, of which a container may have too little.
+            # Parallel workers need shared memory, and a container may have too little of it.
             if "shared memory" not in str(error):
                 raise
             self.database.execute("SET max_parallel_maintenance_workers = 0")
             self.database.execute(statement)
         finally:
-            with suppress(StoreError):  # a lost session has no settings
+            with suppress(StoreError):  # if the session is lost, so are its settings
                 self.database.execute("RESET maintenance_work_mem")
                 self.database.execute("RESET max_parallel_maintenance_workers")
 
@@ -240,12 +240,12 @@ class PgvectorPoints(Closeable):
 
 
 def table_name(lineage: str) -> str:
-    """Return the table of a lineage. Raises ValueError if its name is none of ours."""
+    """Return the name of a lineage's table. Raises ValueError if the lineage's name is not a UUID."""
     return f"{POINTS_SCHEMA}.p_{uuid.UUID(lineage).hex}"
 
 
 def _encoded(point: Point, born: int) -> tuple[bytes, ...]:
-    """Return a point in the binary form of its columns, which takes a tenth of the time of texts."""
+    """Return a point in the binary form of its columns, which takes a tenth of the time of the text form."""
     codes = np.empty(len(point.codes), dtype=[("size", ">i4"), ("code", ">i8")])
     codes["size"], codes["code"] = 8, point.codes
     bounds = struct.pack(">ii", len(codes), 1) if point.codes else b""
@@ -255,13 +255,13 @@ def _encoded(point: Point, born: int) -> tuple[bytes, ...]:
 
 
 class SharedLineages(LineageRecord):
-    """The lineages of a workspace in PostgreSQL, as rows beside the points, for all its machines."""
+    """The lineages of a workspace in PostgreSQL, stored as rows next to the points and shared by all machines."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database, self.home = database, ""
 
     def remove(self, lineage: StoredLineage) -> None:
-        """Delete the record of a lineage that has no points any more."""
+        """Delete the record of a lineage that no longer has points."""
         self._database.execute(f"DELETE FROM {_LINEAGES} WHERE name = ?", (lineage.name,))  # noqa: S608
 
     def _texts(self) -> list[str]:
@@ -291,11 +291,11 @@ def _translated() -> Iterator[None]:
 
 
 _NEEDED = ".".join(map(str, MIN_PGVECTOR))
-_INSTALL = f"Install pgvector {_NEEDED} or newer on the machine of the server, or set index.backend: local."
+_INSTALL = f"Install pgvector {_NEEDED} or newer on the server's machine, or set index.backend: local."
 
 
 def _create_extension(database: PostgresDatabase) -> None:
-    """Create the extension in our schema unless the database has it. Raises IndexRefused if that is not possible."""
+    """Create the extension in our schema unless the database has it. Raises IndexRefused if that fails."""
     if database.rows("SELECT 1 FROM pg_extension WHERE extname = 'vector'"):
         return
     if not database.rows("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"):
@@ -310,13 +310,13 @@ def _create_extension(database: PostgresDatabase) -> None:
 
 def _no_extension(database: PostgresDatabase) -> IndexRefused:
     return IndexRefused(
-        f"The extension vector (pgvector) is not created in {database.name}.",
+        f"The extension vector (pgvector) has not been created in {database.name}.",
         hint="Let a superuser run in this database: CREATE EXTENSION vector",
     )
 
 
 def check_extension(database: PostgresDatabase) -> tuple[str, str]:
-    """Return schema and version of the extension. Raises IndexRefused if it is missing or too old."""
+    """Return the schema and version of the extension. Raises IndexRefused if it is missing or too old."""
     row = database.row(
         "SELECT quote_ident(n.nspname), e.extversion FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace"
         " WHERE e.extname = 'vector'"
@@ -333,9 +333,9 @@ def check_extension(database: PostgresDatabase) -> tuple[str, str]:
 
 
 def describe_points(workspace: Workspace, *, is_chosen: bool) -> str:
-    """Check that vectors can be searched in the database of a workspace, if they are, and return what is there.
+    """Check that vectors can be searched in a workspace's database, and describe what is there.
 
-    `is_chosen` is whether the settings choose it. Raises StoreError.
+    The check is skipped if the settings do not choose pgvector (`is_chosen`) and nothing is stored. Raises StoreError.
     """
     with closing(PostgresDatabase(workspace, STORE_SCHEMA)) as database:
         lineages = SharedLineages(database).all()

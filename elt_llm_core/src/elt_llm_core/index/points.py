@@ -1,9 +1,9 @@
-"""Vectors as points of a database: what a publish writes, a search asks and garbage collection deletes there.
+"""Vectors as points in a database: what publishing writes there, searches read and garbage collection deletes.
 
-A *lineage* is one fresh build of a collection and the generations that were built upon it, one after the other. Its
-points are alive in a range of generation numbers, from `born` to before `died`, so that a publish writes only changed
-points and a reader of a former generation still finds its own. Names of lineages are random: collections, data
-directories, dropped collections and crashed builds never share points, also within one collection of the database.
+A *lineage* is one build of a collection from scratch and the generations that were built on it, one after the other. A
+point is alive in the generations from `born` up to but excluding `died`, so publishing writes only changed points, and
+readers of an earlier generation still find its points. Lineages have random names, so that collections, data
+directories, dropped collections and crashed builds never share points, even within one collection of the database.
 """
 
 import hashlib
@@ -29,30 +29,30 @@ from elt_llm_core.store.records import EmbeddingFingerprint
 
 POINTS_FOLDER = "points"
 TENANT_FIELD = "tenant_id"
-ALIVE = 2**31 - 1  # `died` of a point that is alive in the latest generation; a number, so that ranges include it
+ALIVE = 2**31 - 1  # `died` of a point that was not removed; it is a number, so that it can be compared
 _WRITTEN_AT_ONCE = 256  # points
 
 
 class PointsView(NamedTuple):
-    """The points of a lineage that are alive in one generation."""
+    """Identifies the points of a lineage that are alive in one generation."""
 
     lineage: str
     generation: int
 
 
 PROBE = PointsView("0" * 32, 0)
-"""The place of the point that `prepare` writes and deletes."""
+"""The lineage and generation of the point that `prepare` writes and deletes as a check."""
 
 
 class PointsFilter(NamedTuple):
-    """A filter condition: a point must have one of these stable codes, or none of them if `denies` is true."""
+    """A filter condition: a point must have one of these stable codes or, if `denies` is true, none of them."""
 
     codes: Sequence[int]
     denies: bool
 
 
 class Point(NamedTuple):
-    """A node as a point. `codes` are the stable codes of its values in all fields, `tenants` its tenants."""
+    """A node as a point. `codes` are the stable codes of its field values, and `tenants` its values of `tenant_id`."""
 
     node_id: str
     vector: NDArray[np.float32]
@@ -61,25 +61,25 @@ class Point(NamedTuple):
 
 
 class PointDatabase(Protocol):
-    """The points of one embedding model in a database. Many threads may share one object.
+    """The points of one embedding model in a vector database. Several threads may share one object.
 
     Every method raises IndexUnavailable if the database cannot be reached, and IndexRefused if it refuses the request.
     """
 
     def is_exact(self, view: PointsView) -> bool:
-        """Return whether every search of a lineage is exact, so that only a few are needed to check it."""
+        """Return whether every search in a lineage is exact, so that checking a few searches is enough."""
 
     def prepare(self) -> None:
-        """Create what is missing, and check dimension, distance and the right to write. Nothing else is changed."""
+        """Create what is missing, and check the dimension, the distance and the permission to write."""
 
     def rewind(self, view: PointsView) -> None:
-        """Undo all that was written for generations after that of `view`."""
+        """Undo everything that was written for generations later than that of `view`."""
 
     def write(self, view: PointsView, collection: str, points: Iterable[Point]) -> None:
-        """Write points that are born in the generation of `view`. `collection` is for the eyes of administrators."""
+        """Write points that are alive from the generation of `view` on. `collection` only informs administrators."""
 
     def retire(self, view: PointsView, node_ids: Sequence[str]) -> None:
-        """Let the points of these nodes that are alive before the generation of `view` die in it."""
+        """Mark the live points of these nodes as removed from the generation of `view` onwards."""
 
     def keep(self, lineage: str, numbers: Sequence[int]) -> None:
         """Delete every point that is not alive in one of these generations."""
@@ -90,13 +90,13 @@ class PointDatabase(Protocol):
         """Return the ids of `count` nodes near each vector, best first. With filters, the search is exact."""
 
     def seen_by(self, conditions: DocumentConditions) -> "PointDatabase":
-        """Return the points as a caller with these conditions may search them, if the database checks conditions."""
+        """Return an object that searches as a caller with these conditions, if the database can check them."""
 
     def count(self, view: PointsView) -> int:
-        """Return the exact number of points that are alive."""
+        """Return the exact number of points that are alive in the generation of `view`."""
 
     def every_point(self, view: PointsView) -> Iterator[tuple[str, list[int]]]:
-        """Yield node id and codes of each point that is alive, in any order."""
+        """Yield the node id and codes of each point that is alive in the generation of `view`, in any order."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -104,10 +104,10 @@ class PointDatabase(Protocol):
 
 @dataclass(frozen=True)
 class StoredLineage:
-    """A lineage that has points in a database.
+    """A lineage with points in a vector database.
 
-    `kept` are the generations whose points were kept when garbage was last collected, or None if points were written
-    since then.
+    `kept` are the generations whose points the last garbage collection kept, or None if points were written since then.
+    `home` is the data directory to which the lineage belongs.
     """
 
     name: str
@@ -118,10 +118,10 @@ class StoredLineage:
 
 
 class LineageRecord:
-    """The lineages of a data directory, one small file each, written before the first point.
+    """The lineages of a data directory, each recorded in a small file before its first point is written.
 
-    So no point is forgotten, whatever crashes. A copied data directory has the lineages of another one, which it must
-    not change: each has the path of its own data directory as its `home`.
+    After a crash, the records therefore show every point to delete. If a data directory was copied, the copied records
+    are ignored, because their `home` is the path of the original.
     """
 
     def __init__(self, data_dir: Path) -> None:
@@ -140,7 +140,7 @@ class LineageRecord:
         return [lineage for lineage in found if lineage is not None and lineage.home == self.home]
 
     def find(self, name: str) -> StoredLineage | None:
-        """Return the lineage with this name, or None if it is not of this data directory."""
+        """Return the lineage with this name, or None if it does not belong to this data directory."""
         return next((lineage for lineage in self.all() if lineage.name == name), None)
 
     def save(self, lineage: StoredLineage) -> None:
@@ -155,7 +155,7 @@ class LineageRecord:
         self._put(lineage.name, json.dumps(content, indent=1))
 
     def remove(self, lineage: StoredLineage) -> None:
-        """Delete the record of a lineage that has no points any more."""
+        """Delete the record of a lineage that no longer has points."""
         (self._folder / f"{lineage.name}.json").unlink(missing_ok=True)
 
     def _texts(self) -> list[str]:
@@ -173,7 +173,7 @@ class LineageRecord:
 
 
 def _parsed_lineage(text: str) -> StoredLineage | None:
-    """Return a recorded lineage; None if its record is damaged, so that its points are left alone."""
+    """Return a recorded lineage. If the record is damaged, returns None, so that no points are deleted."""
     try:
         content = json.loads(text)
         return StoredLineage(
@@ -188,19 +188,19 @@ def _parsed_lineage(text: str) -> StoredLineage | None:
 
 
 def stable_code(field: str, value: FieldValue) -> int:
-    """Return the code of a value of a field as 63 bits of a hash, equal in every generation of every collection."""
+    """Return a code for a field's value: 63 bits of a hash, equal in every generation of every collection."""
     if isinstance(value, float) and value.is_integer():
-        value = int(value)  # 2020.0 and 2020 are one value of a field
+        value = int(value)  # 2020.0 and 2020 are the same value
     digest = hashlib.blake2b(json.dumps([field, value]).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
 
 
 @dataclass(frozen=True)
 class NodeCodes:
-    """The stable codes of all nodes of a generation: a sum of each node's codes, and the codes of chosen nodes."""
+    """The stable codes of a generation's nodes: the sum of each node's codes, and on request one node's codes."""
 
     sums: NDArray[np.uint64]
-    """A sum, modulo 2**64, of the codes of each node, shape (nodes,); equal codes have equal sums."""
+    """The sum of each node's codes, modulo 2**64, shape (nodes,). Nodes with the same codes have equal sums."""
     _parts: Sequence[tuple[FilterField, NDArray[np.uint64]]]
 
     @classmethod
@@ -219,7 +219,7 @@ class NodeCodes:
         return cls(sums, parts)
 
     def at(self, place: int) -> tuple[list[int], list[str]]:
-        """Return the codes of the node at this place, and the values of its tenant field as texts."""
+        """Return the codes of the node at this position, and its values of `tenant_id` as texts."""
         found: list[int] = []
         tenants: list[str] = []
         for field, codes in self._parts:
@@ -234,7 +234,7 @@ class NodeCodes:
 
 @dataclass(frozen=True)
 class PointsChange:
-    """The points to write and to retire: positions in the arrays of the new generation, and node ids of the former."""
+    """The points to write, as positions in the new generation, and those to retire, as node ids of the previous one."""
 
     written: NDArray[np.int64]
     retired: Sequence[str]
@@ -243,9 +243,9 @@ class PointsChange:
 def points_change(
     before: tuple[GenerationArrays, NodeCodes], after: tuple[GenerationArrays, NodeCodes], vectors_added: Sequence[str]
 ) -> PointsChange:
-    """Compare the nodes and codes of two generations. `vectors_added` are the nodes with another vector than before.
+    """Compare the nodes and codes of two generations. `vectors_added` are the ids of nodes whose vectors are new.
 
-    Metadata of one document can change codes of others, such as identical documents, so all nodes are compared.
+    All nodes are compared, because one document's metadata can change the codes of another, identical document.
     """
     (old, old_codes), (new, new_codes) = before, after
     places = np.searchsorted(old.ids, new.ids)
@@ -262,7 +262,7 @@ def points_change(
 
 @dataclass(frozen=True)
 class PointsTarget:
-    """A generation whose points are written: its database, the name of its collection, its arrays and codes."""
+    """A generation whose points are to be written, and the database to write them to."""
 
     database: PointDatabase
     view: PointsView
@@ -271,9 +271,9 @@ class PointsTarget:
     codes: NodeCodes
 
     def write(self, change: PointsChange) -> None:
-        """Write new points first, which no reader sees, then retire those of the former generation.
+        """Write the new points, which no reader sees yet, then retire points of the previous generation.
 
-        A crash leaves points that no generation sees, and the next writer deletes them.
+        After a crash, no published generation sees the new points, and the next writer deletes them.
         """
         self.database.write(self.view, self.collection, self._points(change.written))
         for batch in batches(change.retired):
@@ -302,9 +302,10 @@ _SAMPLE, _DEPTH, _MIN_RECALL = 200, 10, 0.99
 def points_faults(
     database: PointDatabase, view: PointsView, arrays: GenerationArrays, changed: NDArray[np.int64] | None = None
 ) -> list[str]:
-    """Return the faults of the points of a generation: a wrong number, or vectors that a search does not find.
+    """Return the faults of a generation's points: a wrong number of points, or vectors that searches do not find.
 
-    A sample of all and of the `changed` positions is searched; each node must find itself, or a vector that is equal.
+    The vectors of a sample of nodes, some at `changed` positions, are searched for. Each search must find the node or
+    an equal vector.
     """
     size = len(arrays.ids)
     if (found := database.count(view)) != size:
@@ -322,7 +323,7 @@ def points_faults(
         try:
             hits = cosines[arrays.positions(ids)]
         except CorruptIndex:
-            return ["The database has points of nodes that the generation does not have."]
+            return ["The database has points of nodes that are not in the generation."]
         lost += hits.max(initial=-1) < best[0] - ROUNDING
         recalls.append(recall(hits, best))
     faults = [f"{lost} of {len(places)} searches for a node's vector do not find the node."] if lost else []
@@ -332,29 +333,29 @@ def points_faults(
 
 
 def compared_points(database: PointDatabase, view: PointsView, arrays: GenerationArrays, codes: NodeCodes) -> list[str]:
-    """Return the faults that reading every point shows: points too many, missing, or with other codes."""
+    """Read every point and return the faults: additional or missing points, or points with wrong codes."""
     sums: dict[str, int] = {}
     for node_id, own in database.every_point(view):
         if node_id in sums:
-            return ["The database has two points of one node."]
+            return ["The database has two points for one node."]
         sums[node_id] = sum(own) % (1 << 64)
     expected = dict(zip(arrays.ids_at(np.arange(len(arrays.ids))), codes.sums.tolist(), strict=True))
     if sums.keys() != expected.keys():
-        return [f"The database has {len(sums)} points of the generation, and not those of its {len(expected)} nodes."]
+        return [f"The database has {len(sums)} points, which are not those of the generation's {len(expected)} nodes."]
     wrong = sum(sums[node_id] != expected[node_id] for node_id in expected)
     return [f"{wrong} points have other filter codes than their nodes."] if wrong else []
 
 
-_FURTHER = 32  # results beyond those asked for, so that ties do not end a search
+_FURTHER = 32  # additional results, so that ties with the last result are noticed
 _MOST_CODES = 5000  # in one request; a longer filter is searched on this machine
 _TIE = 1e-6
 
 
 class PointSearch:
-    """The search of one generation in a database. Cosines are computed here, from the vectors of the generation.
+    """Searches one generation in a vector database. Cosines are computed here, from the generation's own vectors.
 
-    Searches are those of a caller with `conditions`. `notes` has a note once the points of the generation are found
-    damaged; then vectors are searched exactly here.
+    Searches see what a caller with `conditions` may see. If the generation's points are found to be damaged, `notes`
+    reports that, and from then on vectors are searched exactly on this machine.
     """
 
     def __init__(
@@ -378,9 +379,10 @@ class PointSearch:
         filters: Sequence[PointsFilter] = (),
         mask: NDArray[np.bool_] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]] | None:
-        """Return positions and cosines of the `count` nearest nodes, best first, ties by id; None to search here.
+        """Return positions and cosines of the `count` nearest nodes, best first, ties by id.
 
-        `mask`, shape (nodes,), has the nodes that the filters allow. Raises IndexUnavailable and IndexRefused.
+        Returns None if this machine must search instead. `mask`, shape (nodes,), is true for the nodes that the filters
+        allow. Raises IndexUnavailable and IndexRefused.
         """
         if self.notes or sum(len(one.codes) for one in filters) > _MOST_CODES:
             return None
@@ -399,7 +401,7 @@ class PointSearch:
         attainable = len(arrays.ids) if mask is None else int(np.count_nonzero(mask))
         if len(best) < min(count, attainable):
             return None
-        # If the last result is not better than every candidate, further vectors may be as near as it is.
+        # If the last result ties with the worst candidate, vectors that are not candidates may tie with it, too.
         is_cut_off = len(ids) == count + _FURTHER and len(best)
         if is_cut_off and cosines[best[-1]] - cosines.min() <= _TIE:
             return None
@@ -420,5 +422,5 @@ class PointSearch:
 def points_filters(
     filters: Iterable[ValueFilter], value_of: Callable[[int], tuple[str, FieldValue]]
 ) -> tuple[PointsFilter, ...]:
-    """Return filters by stable codes. `value_of` returns the field and the value of a code."""
+    """Convert filters to stable codes. `value_of` returns the field and the value of a code."""
     return tuple(PointsFilter([stable_code(*value_of(code)) for code in one.codes], one.denies) for one in filters)

@@ -1,6 +1,6 @@
-"""Points in Qdrant: one collection of the server for each embedding model; see docs/qdrant.md.
+"""Vectors as points in Qdrant, in one collection of the server for each embedding model; see docs/qdrant.md.
 
-The connections to databases of either kind are here as well.
+The module also manages the connections to vector databases of both kinds, Qdrant and pgvector.
 """
 
 import fcntl
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from qdrant_client import QdrantClient
     from qdrant_client import models as q
 
-_ASKED_AT_ONCE, _READ_AT_ONCE = 32, 1000  # vectors in one request; points in one answer
+_ASKED_AT_ONCE, _READ_AT_ONCE = 32, 1000  # query vectors per request; points per response
 
 
 def open_qdrant(
     settings: IndexSettings, fingerprint: EmbeddingFingerprint, graph: ChromaSettings, data_dir: Path, key: str | None
 ) -> PointDatabase:
-    """Return the points of an embedding model in Qdrant. A folder is opened now, a server is asked on first use.
+    """Return an embedding model's points in Qdrant. A folder is opened at once, a server is contacted at first use.
 
     Raises SettingsError if the extra is not installed, and IndexUnavailable if another process uses the folder.
     """
@@ -62,7 +62,7 @@ def open_qdrant(
     from qdrant_client import QdrantClient
 
     with _translated(settings), warnings.catch_warnings():
-        # `doctor` warns of a key without TLS.
+        # The doctor warns about a key that is sent without TLS.
         warnings.filterwarnings("ignore", message="Api key is used with an insecure connection")
         if settings.is_folder:
             folder = data_dir / settings.url
@@ -80,13 +80,13 @@ def open_qdrant(
 
 
 def collection_name(fingerprint: EmbeddingFingerprint) -> str:
-    """Return the name of the collection that Qdrant has for an embedding model."""
+    """Return the name of the Qdrant collection for an embedding model."""
     return f"elt-llm-{fingerprint.key.hex()[:16]}"
 
 
 @dataclass
 class QdrantPoints(Closeable):
-    """The points of one embedding model, through an open client."""
+    """The points of one embedding model in Qdrant, accessed through an open client."""
 
     client: "QdrantClient"
     settings: IndexSettings
@@ -99,11 +99,11 @@ class QdrantPoints(Closeable):
         return collection_name(self.fingerprint)
 
     def is_exact(self, view: PointsView) -> bool:
-        """Return whether every search is exact: true for a folder, which has no graph."""
+        """Return whether every search is exact, as in a folder, which has no graph."""
         return self.settings.is_folder
 
     def prepare(self) -> None:
-        """Create the collection and its payload indexes, check both, and write and delete one point."""
+        """Create the collection and its payload indexes if needed, check them, and write and delete one point."""
         with _translated(self.settings):
             if not self.client.collection_exists(self.name):
                 self._create()
@@ -115,13 +115,13 @@ class QdrantPoints(Closeable):
         self.keep(PROBE.lineage, ())
 
     def rewind(self, view: PointsView) -> None:
-        """Undo all that was written for generations after that of `view`."""
+        """Undo everything that was written for generations later than that of `view`."""
         self._delete([_of_lineage(view.lineage), _range("born", above=view.generation)])
         died = [_of_lineage(view.lineage), _range("died", above=view.generation, below=ALIVE)]
         self._set_died(died, ALIVE)
 
     def write(self, view: PointsView, collection: str, points: Iterable[Point]) -> None:
-        """Write points that are born in the generation of `view`."""
+        """Write points that are alive from the generation of `view` onwards."""
         from qdrant_client import models as q
 
         for batch in batches(points):
@@ -145,7 +145,7 @@ class QdrantPoints(Closeable):
                 self.client.upsert(self.name, rows, wait=True)
 
     def retire(self, view: PointsView, node_ids: Sequence[str]) -> None:
-        """Let the points of these nodes that are alive before the generation of `view` die in it."""
+        """Mark the live points of these nodes as removed from the generation of `view` onwards."""
         from qdrant_client import models as q
 
         these = q.FieldCondition(key="node", match=q.MatchAny(any=list(node_ids)))
@@ -160,12 +160,12 @@ class QdrantPoints(Closeable):
         kept = sorted(numbers)
         bounds = [-1, *kept]
         for before, first in zip(bounds, kept, strict=False):
-            # Born after one kept generation, and dead in the next.
+            # Points that were born after one kept generation and had died by the next.
             self._delete([_of_lineage(lineage), _range("born", above=before), _range("died", below=first + 1)])
         self.rewind(PointsView(lineage, kept[-1]))
 
     def seen_by(self, conditions: DocumentConditions) -> "QdrantPoints":
-        """Return these points: the database does not check conditions of callers."""
+        """Return this object, because Qdrant does not check the conditions of callers."""
         return self
 
     def nearest(
@@ -176,7 +176,7 @@ class QdrantPoints(Closeable):
 
         wanted = _seen_by(view, filters)
         effort = max(self.graph.ef_search, count)
-        # Without a server, every search is exact, and parameters are refused with a warning.
+        # In a folder, every search is exact, and the library would warn about parameters.
         params = None if self.settings.is_folder else q.SearchParams(exact=bool(filters), hnsw_ef=effort)
         requests = [
             q.QueryRequest(query=vector.tolist(), filter=wanted, params=params, limit=count, with_payload=["node"])
@@ -191,14 +191,14 @@ class QdrantPoints(Closeable):
         return found
 
     def count(self, view: PointsView) -> int:
-        """Return the exact number of points that are alive."""
+        """Return the exact number of points that are alive in the generation of `view`."""
         with _translated(self.settings):
             if not self.client.collection_exists(self.name):
                 return 0
             return int(self.client.count(self.name, count_filter=_seen_by(view), exact=True).count)
 
     def every_point(self, view: PointsView) -> Iterator[tuple[str, list[int]]]:
-        """Yield node id and codes of each point that is alive, in any order."""
+        """Yield the node id and codes of each point that is alive in the generation of `view`, in any order."""
         place: Any = None
         while True:
             with _translated(self.settings):
@@ -237,7 +237,7 @@ class QdrantPoints(Closeable):
         )
 
     def _check_vectors(self, vectors: Any) -> None:
-        """Raise IndexRefused unless the collection has vectors of our dimension that are compared by cosines."""
+        """Raise IndexRefused unless the collection's vectors have our dimension and are compared by cosine."""
         size, distance = getattr(vectors, "size", None), getattr(vectors, "distance", None)
         if (size, distance) != (self.fingerprint.dimension, "Cosine"):
             shown = f"{size} dimensions and the distance {distance}" if size else "named vectors"
@@ -248,7 +248,7 @@ class QdrantPoints(Closeable):
             )
 
     def _index_payload(self, present: Mapping[str, Any]) -> None:
-        """Create the payload indexes that are missing. Without them, the server would read every point of a search."""
+        """Create missing payload indexes. Without them, the server would read every point for each search."""
         from qdrant_client import models as q
 
         if self.settings.is_folder:
@@ -329,12 +329,12 @@ def _translated(settings: IndexSettings) -> Iterator[None]:
         if "already accessed" not in str(error):
             raise
         raise _folder_is_open(settings) from error
-    except (sqlite3.Error, OSError) as error:  # the folder of a client without a server
+    except (sqlite3.Error, OSError) as error:  # from a client that uses a folder
         raise _refusal(settings, str(error), 0) from error
 
 
 def _refuse_open_folder(settings: IndexSettings, folder: Path) -> None:
-    """Raise IndexUnavailable if another client has the folder open. The library would leak a file."""
+    """Raise IndexUnavailable if another client has the folder open. On that error, the library would leak a file."""
     lock = folder / ".lock"
     if lock.is_file():
         with lock.open("r+b") as stream:
@@ -344,7 +344,7 @@ def _refuse_open_folder(settings: IndexSettings, folder: Path) -> None:
 
 def _folder_is_open(settings: IndexSettings) -> EltError:
     return IndexUnavailable(
-        f"Another process has the folder {settings.url} of the data directory open.",
+        f"Another process has the folder {settings.url} in the data directory open.",
         hint="Wait for the other command, or start a Qdrant server and set index.url to it; see docs/qdrant.md.",
     )
 
@@ -368,30 +368,30 @@ def _grpc_error(settings: IndexSettings, error: Any) -> EltError:
 
 
 def _refusal(settings: IndexSettings, why: str, status: int) -> EltError:
-    """Return the error for an answer of the server, with the change that helps."""
+    """Return the error for a server's refusal, with a hint that fits the reason."""
     lower = why.lower()
     if status in {502, 503, 504}:
         return _unreachable(settings, why)
     if status == 401:
-        hint = "Set ELT_LLM_INDEX__API_KEY or ELT_LLM_INDEX__API_KEY_FILE to the key of the server."
+        hint = "Set ELT_LLM_INDEX__API_KEY to the server's key, or ELT_LLM_INDEX__API_KEY_FILE to a file with it."
     elif status == 403 or "read-only" in lower or "readonly" in lower:
         hint = "Use a key that may write and create collections, and check that the server is not read-only."
     elif status == 507 or any(sign in lower for sign in ("no space left", "out of memory", "disk is full")):
-        hint = "Free space or memory on the machine of Qdrant, then run the same command again."
+        hint = "Free space or memory on Qdrant's machine, then run the same command again."
     else:
         hint = "Read the log of the server. If its version is older than 1.16, update it."
     return IndexRefused(f"Qdrant at {settings.url} refused the request: {why}", hint=hint)
 
 
 class PointDatabases(Closeable):
-    """Connections to databases, opened on first use and shared until they are closed. Many threads may use them."""
+    """Connections to vector databases, opened on first use and shared by threads until they are closed."""
 
     def __init__(
         self, data_dir: Path, current: IndexSettings | None = None, *, database: Database | None = None
     ) -> None:
-        """Connect to the database that `current` names with its settings, such as gRPC, and to others as recorded.
+        """Prepare connections. The settings `current`, such as gRPC, replace recorded settings for the same database.
 
-        Points in PostgreSQL are asked for through `database`, the open one of the workspace.
+        `database` is the workspace's open database, through which points in PostgreSQL are read and written.
         """
         self._data_dir, self._current, self._database = data_dir, current, database
         self._open: dict[tuple[str, bytes], PointDatabase] = {}
@@ -400,7 +400,7 @@ class PointDatabases(Closeable):
     def get(
         self, settings: IndexSettings, fingerprint: EmbeddingFingerprint, graph: ChromaSettings | None = None
     ) -> PointDatabase:
-        """Return the points of an embedding model. `graph` has the parameters of the graph if it must be created.
+        """Return the points of an embedding model. `graph` are the parameters for creating a graph.
 
         Raises SettingsError if the extra is not installed, and IndexUnavailable if another process uses the folder.
         """
@@ -431,12 +431,12 @@ class PointDatabases(Closeable):
 
 
 def point_databases(store: Store, current: IndexSettings | None = None) -> PointDatabases:
-    """Return the connections of an open store."""
+    """Return connections to the vector databases of an open store."""
     return PointDatabases(store.data_dir, current, database=store.database)
 
 
 def lineages_of(store: Store) -> LineageRecord:
-    """Return the record of the lineages of a workspace: in its folder or, if machines share it, in its database."""
+    """Return the record of a workspace's lineages, which is in its folder or, if machines share it, its database."""
     if not store.workspace.is_shared:
         return LineageRecord(store.data_dir)
     from elt_llm_core.index.pgvector import SharedLineages
@@ -446,7 +446,7 @@ def lineages_of(store: Store) -> LineageRecord:
 
 
 def check_place(index: IndexSettings, workspace: Workspace) -> None:
-    """Raise SettingsError unless every machine of the workspace can search the vectors where the settings put them."""
+    """Raise SettingsError unless all machines of the workspace can reach the vectors where the settings put them."""
     if index.backend == "qdrant" and workspace.is_shared:
         raise SettingsError(
             "index.backend: qdrant cannot be used together with storage.backend: postgres.",
@@ -461,9 +461,9 @@ def check_place(index: IndexSettings, workspace: Workspace) -> None:
 
 
 def database_key(environment: Mapping[str, str]) -> str | None:
-    """Return the key of the database from the environment, or from the file that the environment names.
+    """Return the vector database's key from an environment variable, or from the file that another variable names.
 
-    Raises SettingsError, without the key, if the file cannot be read.
+    Raises SettingsError if the file cannot be read. The error does not contain the key.
     """
     if key := environment.get(INDEX_KEY_VARIABLE, "").strip():
         return key

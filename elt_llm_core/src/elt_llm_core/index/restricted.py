@@ -1,7 +1,7 @@
-"""The view of a collection that has only the documents that fulfil the conditions of a caller.
+"""A view of a collection that contains only the documents that a caller's conditions allow.
 
-None of its answers depends on a document outside of the conditions, with one exception: BM25 uses term statistics of
-the whole collection.
+Its results do not depend on any other document, with one exception: BM25 uses the term statistics of the whole
+collection.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,15 +34,15 @@ _IDS_AT_ONCE = 10_000
 
 
 def restrict(index: Searchable, conditions: DocumentConditions) -> Searchable:
-    """Return the view of an index that has only the documents that fulfil the conditions."""
+    """Return a view of an index that contains only the documents that fulfil the conditions."""
     return RestrictedIndex(index, conditions) if conditions else index
 
 
 class RestrictedIndex:
-    """The documents of a `Searchable` that fulfil conditions. It answers as if there were no others."""
+    """A `Searchable` that behaves as if only the documents that fulfil some conditions existed."""
 
     def __init__(self, index: Searchable, conditions: DocumentConditions) -> None:
-        """Compute the allowed chunks. A field that no chunk has allows none."""
+        """Compute the allowed chunks. A condition on a field that does not exist allows no chunks."""
         self._index, self._conditions = index, conditions
         enforced = () if leaves_out_conditions() else conditions
         self._filters = tuple(_value_filter(index, condition) for condition in enforced)
@@ -60,17 +60,17 @@ class RestrictedIndex:
 
     @property
     def identity(self) -> str:
-        """A text that is unique for each published state and these conditions, so that caches keep them apart."""
+        """A text that is unique for the generation and these conditions, so that caches can distinguish both."""
         return f"{self._index.identity} {canonical_json([one.to_json() for one in self._conditions])}"
 
     @property
     def passport(self) -> Passport:
-        """The models and parameters that the generation was built with."""
+        """Records the models and parameters with which the generation was built."""
         return self._index.passport
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on every part that is damaged or outdated and was replaced."""
+        """Notes about parts of the index that were damaged or outdated and had to be replaced."""
         return self._index.notes
 
     @property
@@ -85,7 +85,7 @@ class RestrictedIndex:
 
     @property
     def has_keywords(self) -> bool:
-        """Whether any chunk of the collection has a stem."""
+        """Whether any chunk in the collection contains a stem."""
         return self._index.has_keywords
 
     @property
@@ -95,7 +95,7 @@ class RestrictedIndex:
 
     @cached_property
     def field_names(self) -> Sequence[str]:
-        """The names of the fields of which an allowed chunk has a value, ascending."""
+        """The names of the fields in which an allowed chunk has a value, ascending."""
         return [name for name in self._index.field_names if self.field(name) is not None]
 
     @property
@@ -113,7 +113,7 @@ class RestrictedIndex:
         return self._index.allow((*self._filters, *filters))
 
     def allowed_among(self, node_ids: Sequence[str], allowed: AllowedChunks) -> frozenset[str]:
-        """Return those of these chunks that are allowed."""
+        """Return the chunks among these that are allowed."""
         return self._index.allowed_among(node_ids, allowed)
 
     def nearest(self, vector: NDArray[np.float32], top_k: int, allowed: AllowedChunks | None = None) -> Ranking:
@@ -127,11 +127,11 @@ class RestrictedIndex:
     def completed(
         self, node_ids: Sequence[str], vector: NDArray[np.float32] | None, query: KeywordQuery | None
     ) -> BothScores:
-        """Return the scores of these chunks. Raises CorruptIndex for a chunk that is not allowed."""
+        """Return cosines and BM25 scores of these chunks. Raises CorruptIndex for a chunk that is not allowed."""
         return self._index.completed(self._only_allowed(node_ids), vector, query)
 
     def frequencies(self, stems: Sequence[str], allowed: AllowedChunks | None = None) -> Mapping[str, int]:
-        """Return for each of these stems the number of allowed chunks that contain it."""
+        """Return the number of allowed chunks that contain each of these stems, by stem."""
         return self._index.frequencies(stems, allowed or self._allowed)
 
     def having(self, stems: Sequence[str], most: int, allowed: AllowedChunks | None = None) -> list[str]:
@@ -173,11 +173,11 @@ class RestrictedIndex:
         return self._index.document(found.document_id)
 
     def texts(self, document_ids: Sequence[str]) -> Mapping[str, str]:
-        """Return the texts of the allowed ones of these documents."""
+        """Return texts by document id, leaving out documents that are not allowed."""
         return self._index.texts(self._allowed_documents(document_ids))
 
     def outlines(self, document_ids: Sequence[str]) -> Mapping[str, Outline]:
-        """Return pages and sections of the allowed ones of these documents."""
+        """Return pages and sections by document id, leaving out documents that are not allowed."""
         return self._index.outlines(self._allowed_documents(document_ids))
 
     @property
@@ -186,7 +186,7 @@ class RestrictedIndex:
         return [name for name in self._index.artefact_names if self.artefacts(name)]
 
     def artefacts(self, name: str) -> Mapping[str, Any]:
-        """Return the artefacts of allowed documents with this name by document id."""
+        """Return the allowed documents' artefacts with this name, by document id."""
         found = self._index.artefacts(name)
         allowed = frozenset(self._allowed_documents(list(found)))
         return {identity: content for identity, content in found.items() if identity in allowed}
@@ -208,7 +208,7 @@ class RestrictedIndex:
 
 
 def _value_filter(index: Searchable, condition: DocumentCondition) -> ValueFilter:
-    """Return the condition as value codes. Nothing is allowed if the field is missing, or differs within documents."""
+    """Convert a condition to value codes. If the field is missing or is not a document's, nothing is allowed."""
     found = index.field(condition.field)
     if found is None or not found.of_documents:
         return ValueFilter(())

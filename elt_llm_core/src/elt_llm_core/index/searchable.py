@@ -1,8 +1,8 @@
-"""The questions that a search asks of a collection, whichever library or database answers them.
+"""The interface through which a search reads a collection, independent of the library or database behind it.
 
-Nothing that crosses this interface is as long as the collection: answers are about the best chunks, about chunks that
-the caller names, or about distinct values and stems. An implementation serves one published generation, which never
-changes, so it may keep what it has answered. Order is part of every answer: equal scores are ordered by node id.
+No result has one entry for every chunk, except `every_id`: results are about the best chunks, about chunks that the
+caller names, or about distinct values and stems. An implementation serves one published generation, which never
+changes, so it may cache its results. All results are in a defined order: equal scores are ordered by node id.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,8 +29,8 @@ Ranking = list[tuple[str, float]]  # node ids with their scores, best first
 class FieldValues:
     """The distinct values of a filter field, ascending; dates are ISO 8601 texts.
 
-    `codes[n]` is the code of `values[n]`: an integer that no value of another field of the collection has.
-    `of_documents` is true if all chunks of a document have the same values.
+    `codes[n]` is the code of `values[n]`, an integer that is unique among all values of all fields in the collection.
+    `of_documents` is true if the field belongs to documents, so that all chunks of a document have the same values.
     """
 
     name: str
@@ -42,7 +42,7 @@ class FieldValues:
 
 @dataclass(frozen=True)
 class ValueFilter:
-    """A filter condition as value codes: a chunk must have one of `codes`, or none of them if `denies` is true."""
+    """A filter condition: a chunk must have a value with one of `codes` or, if `denies` is true, with none of them."""
 
     codes: Sequence[int]
     denies: bool = False
@@ -58,9 +58,9 @@ class AllowedChunks(Protocol):
 
 @dataclass(frozen=True)
 class OtherName:
-    """Another name of something that a query names, as the stems of each of its words.
+    """Another name for something that a query mentions. `words` are the stems of each of its words.
 
-    A chunk matches the name if it matches every word. Its BM25 score is then multiplied by `weight`.
+    A chunk matches the name if it matches every word. The BM25 score of the name is multiplied by `weight`.
     """
 
     words: tuple[tuple[str, ...], ...]
@@ -69,7 +69,7 @@ class OtherName:
 
 @dataclass(frozen=True)
 class NamedInQuery:
-    """The stems of a name in a query, and other names of the same thing."""
+    """The stems of a name in a query, and other names for the same thing."""
 
     stems: tuple[str, ...]
     others: tuple[OtherName, ...]
@@ -77,10 +77,10 @@ class NamedInQuery:
 
 @dataclass(frozen=True)
 class KeywordQuery:
-    """A query for BM25 with the parameters and document frequencies of the collection.
+    """A query for BM25, which uses the collection's parameters and document frequencies.
 
-    A stem adds its BM25 score as often as it occurs in `stems`, multiplied by its factor in `factors`, by default 1.
-    Each of `names` adds the amount by which the best of its other names scores higher than the name itself, if any.
+    Each occurrence of a stem in `stems` adds its BM25 score, multiplied by its factor in `factors` (1 if absent). Each
+    of `names` adds the amount, if any, by which the best of its other names scores higher than the name itself.
     """
 
     stems: tuple[str, ...]
@@ -89,14 +89,14 @@ class KeywordQuery:
 
 
 class BothScores(NamedTuple):
-    """The cosine and the BM25 score of each chunk, shape (chunks,); None if it was not asked for."""
+    """The cosines and the BM25 scores of chunks, each of shape (chunks,), or None if not requested."""
 
     cosines: NDArray[np.float32] | None
     keyword: NDArray[np.float32] | None
 
 
 class Searchable(Protocol):
-    """A published generation of a collection, as a search sees it. Many threads may share one object."""
+    """A published generation of a collection, as a search sees it. Several threads may share one object."""
 
     @property
     def collection(self) -> str:
@@ -104,19 +104,19 @@ class Searchable(Protocol):
 
     @property
     def number(self) -> int:
-        """The number of the generation. Numbers restart after a drop."""
+        """The generation's number. Numbers restart if the collection is dropped."""
 
     @property
     def identity(self) -> str:
-        """A text that is unique for each published state."""
+        """A text that is unique for each published generation, even if numbers restart."""
 
     @property
     def passport(self) -> Passport:
-        """The models and parameters that the generation was built with."""
+        """Records the models and parameters with which the generation was built."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on every part that is damaged or outdated and was replaced."""
+        """Notes about parts of the index that were damaged or outdated and had to be replaced."""
 
     @property
     def size(self) -> int:
@@ -128,7 +128,7 @@ class Searchable(Protocol):
 
     @property
     def has_keywords(self) -> bool:
-        """Whether any chunk has a stem."""
+        """Whether any chunk contains a stem."""
 
     @property
     def answers_at_once(self) -> bool:
@@ -140,22 +140,22 @@ class Searchable(Protocol):
 
     @property
     def fields_complete(self) -> bool:
-        """Whether every filter field is known; false for generations that an earlier version published."""
+        """Whether every filter field is known. False for generations published by an older program version."""
 
     def field(self, name: str, allowed: AllowedChunks | None = None) -> FieldValues | None:
-        """Return the values of a filter field, or None if no chunk can have the field. Raises CorruptIndex.
+        """Return a filter field's values, or None if there is no such field. Raises CorruptIndex if it is damaged.
 
-        With `allowed`, only values of these chunks are returned.
+        With `allowed`, only the values of those chunks are returned.
         """
 
     def allow(self, filters: Sequence[ValueFilter]) -> AllowedChunks:
         """Return the chunks that fulfil all filters."""
 
     def allowed_among(self, node_ids: Sequence[str], allowed: AllowedChunks) -> frozenset[str]:
-        """Return those of these chunks that are allowed."""
+        """Return the chunks among these that are allowed."""
 
     def nearest(self, vector: NDArray[np.float32], top_k: int, allowed: AllowedChunks | None = None) -> Ranking:
-        """Return at most `top_k` chunks with the greatest cosines; exact if only `allowed` chunks are searched."""
+        """Return at most `top_k` chunks with the greatest cosines. With `allowed`, the result is exact."""
 
     def matching(self, query: KeywordQuery, top_k: int, allowed: AllowedChunks | None = None) -> Ranking:
         """Return at most `top_k` chunks with the greatest BM25 scores above 0, among the `allowed` ones."""
@@ -163,10 +163,10 @@ class Searchable(Protocol):
     def completed(
         self, node_ids: Sequence[str], vector: NDArray[np.float32] | None, query: KeywordQuery | None
     ) -> BothScores:
-        """Return the scores of these chunks, exact, whichever retriever found them. Raises CorruptIndex."""
+        """Return exact scores of these chunks for both retrievers. Raises CorruptIndex if a chunk is missing."""
 
     def frequencies(self, stems: Sequence[str], allowed: AllowedChunks | None = None) -> Mapping[str, int]:
-        """Return for each of these stems the number of chunks that contain it, among the `allowed` ones."""
+        """Return the number of chunks, among the `allowed` ones, that contain each of these stems, by stem."""
 
     def having(self, stems: Sequence[str], most: int, allowed: AllowedChunks | None = None) -> list[str]:
         """Return the ids of the first `most` chunks that contain all of these stems, ascending."""
@@ -175,10 +175,10 @@ class Searchable(Protocol):
         """Return the stems that start with this text, ascending."""
 
     def vectors(self, node_ids: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of these chunks, shape (chunks, dimension), each of length 1. Raises CorruptIndex."""
+        """Return these chunks' unit vectors, shape (chunks, dimension). Raises CorruptIndex if one is missing."""
 
     def stems(self, node_ids: Sequence[str]) -> list[list[str]]:
-        """Return the stems of each chunk: first of its context, then of its text. An unknown id has no stems."""
+        """Return each chunk's stems, first from its context, then from its text. Unknown ids have none."""
 
     def nodes(self, node_ids: Sequence[str]) -> list[StoredNode]:
         """Return these chunks with their texts, in the given order. Raises CorruptIndex if one is missing."""
@@ -190,24 +190,24 @@ class Searchable(Protocol):
         """Return the documents sorted by path, without their texts."""
 
     def document(self, reference: str) -> StoredDocument:
-        """Return the one document with this id, path, file name or title, and its text. Raises UsageError otherwise."""
+        """Return the only document with this id, path, file name or title, with its text, or raise UsageError."""
 
     def texts(self, document_ids: Sequence[str]) -> Mapping[str, str]:
         """Return the texts of these documents by document id. Unknown ids are skipped."""
 
     def outlines(self, document_ids: Sequence[str]) -> Mapping[str, Outline]:
-        """Return pages and sections of these documents by document id. Unknown ids are skipped."""
+        """Return the pages and sections of these documents by document id. Unknown ids are skipped."""
 
     @property
     def artefact_names(self) -> Sequence[str]:
-        """The names of the artefacts that document readers stored besides text, such as `enterprise_model`."""
+        """The names of the artefacts that document readers stored in addition to text, such as `enterprise_model`."""
 
     def artefacts(self, name: str) -> Mapping[str, Any]:
-        """Return the artefacts with this name by document id. Raises CorruptIndex if one has changed."""
+        """Return the artefacts with this name by document id. Raises CorruptIndex if one is damaged."""
 
 
 def find_document(documents: Sequence[StoredDocument], reference: str, collection: str) -> StoredDocument:
-    """Return the one of these documents with this id, path, file name or title. Raises UsageError otherwise."""
+    """Return the only document with this id, path, file name or title. Raises UsageError if there is not just one."""
     ways = (
         [it for it in documents if it.document_id == reference],
         [it for it in documents if it.source == reference],

@@ -1,4 +1,4 @@
-"""The usearch index of a large generation: an immutable, memory-mapped graph of half-precision vectors."""
+"""A large generation's usearch index: an immutable, memory-mapped graph of half-precision vectors."""
 
 import threading
 from pathlib import Path
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from usearch.index import Index
 
 USEARCH_FOLDER, GRAPH_NAME = "usearch", "graph.usearch"
-# Candidates examined by a search: 256, or one of 500 vectors if these are more, unless the settings ask for more.
+# Candidates that a search examines: the greatest of 256, a 500th of the vectors, and the number in the settings.
 _EXAMINED, _ONE_EXAMINED_OF = 256, 500
-_FURTHER = 32  # results beyond those asked for, so that ties and unused vectors do not end a search
+_FURTHER = 32  # additional results, in case of ties and unused vectors
 _ADDED_AT_ONCE = 50_000  # vectors
-# From this number of vectors on, each gets at least so many links, chosen among at least so many candidates.
+# From 100,000 vectors on, each vector gets at least 32 links, chosen among at least 200 candidates.
 _MANY, _LINKS_OF_MANY, _CANDIDATES_OF_MANY = 100_000, 32, 200
 _TIE = 1e-6  # a smaller difference of cosines is rounding
 
 
 def _index_class() -> "type[Index]":
-    """Import usearch. If its library is loaded before that of onnxruntime, onnxruntime crashes the process later."""
+    """Import usearch, but onnxruntime first: in the other order, onnxruntime would later crash the process."""
     onnx_library()
     from usearch.index import Index
 
@@ -36,9 +36,9 @@ def _index_class() -> "type[Index]":
 
 
 def build_graph(directory: Path, vectors: NDArray[np.float32], settings: ChromaSettings) -> None:
-    """Write the graph of these vectors to a new folder in `directory`.
+    """Build a graph of these vectors in a new folder in `directory`.
 
-    One thread inserts them in order, so that equal vectors give equal files.
+    A single thread inserts the vectors in order, so that equal vectors give equal files.
     """
     links, candidates = settings.max_neighbors, settings.ef_construction
     if len(vectors) >= _MANY:
@@ -59,9 +59,9 @@ def build_graph(directory: Path, vectors: NDArray[np.float32], settings: ChromaS
 
 
 class GraphVectorStore(ReadOnlyVectorStore):
-    """A vector store that finds candidates in the graph, and compares them and all changed vectors exactly.
+    """A vector store that finds candidates in the graph and ranks them exactly, together with all changed vectors.
 
-    The graph has the vectors of the last fresh build, by row. Those that the generation does not use are skipped.
+    The graph contains the vectors of the last build from scratch. Those that the generation no longer uses are skipped.
     """
 
     _arrays: GenerationArrays = PrivateAttr()
@@ -81,23 +81,23 @@ class GraphVectorStore(ReadOnlyVectorStore):
         except (ValueError, RuntimeError, OSError) as error:
             raise damaged(path, error) from error
         if graph is None or (len(graph), graph.ndim) != (size, vectors.shape[1]):
-            raise damaged(path, "it does not have the vectors of the generation")
+            raise damaged(path, "it does not contain the generation's vectors")
         graph.expansion_search = max(_EXAMINED, size // _ONE_EXAMINED_OF, settings.ef_search)  # type: ignore[misc]
         self._arrays, self._exact, self._graph, self._lock = arrays, ExactVectorStore(arrays), graph, threading.Lock()
         self._changed = np.zeros(0, dtype=np.int64)
         if isinstance(vectors, SegmentedVectors):
             recent = vectors.rows >= size
             self._changed = np.flatnonzero(recent)
-            self._positions = np.full(size, -1, dtype=np.int32)  # of each row of the graph, -1 if it is unused
+            self._positions = np.full(size, -1, dtype=np.int32)  # by row of the graph; -1 if it is unused
             self._positions[vectors.rows[~recent]] = np.flatnonzero(~recent)
 
     def query(self, query: VectorStoreQuery, **_: object) -> VectorStoreQueryResult:
-        """Return ids and cosines of the nearest vectors, best first, ties by id."""
+        """Return the ids and cosines of the nearest vectors, best first, ties by id."""
         vector = np.array(query.query_embedding, dtype=np.float32)
         count = min(query.similarity_top_k, len(self._arrays.ids))
         places, cosines, least = self.candidates(vector, count + _FURTHER)
         order = top_positions(cosines, count)
-        # If the last result is not better than every candidate, further vectors may be as near as it is.
+        # If the last result ties with the worst candidate, vectors that are not candidates may tie with it, too.
         if len(order) < count or (count and cosines[order[-1]] - least <= _TIE):
             return self._exact.query(query)
         return VectorStoreQueryResult(ids=self._arrays.ids_at(places[order]), similarities=cosines[order].tolist())
@@ -105,12 +105,12 @@ class GraphVectorStore(ReadOnlyVectorStore):
     def candidates(
         self, vector: NDArray[np.float32], count: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float32], float]:
-        """Find `count` vectors of the graph near `vector`, and all changed vectors.
+        """Find `count` vectors in the graph that are near `vector`, and add all changed vectors.
 
-        Returns their positions, ascending, their cosines, and the least cosine of the vectors of the graph, or -inf if
-        these are all its vectors.
+        Returns their positions, ascending, their cosines, and the least cosine among those from the graph, or -inf if
+        the graph has no further vectors.
         """
-        with self._lock:  # a search uses memory of the index that threads must not share
+        with self._lock:  # a search uses memory in the index that threads must not share
             rows = self._graph.search(vector, min(count, len(self._graph)), threads=1).keys.astype(np.int64)
         places = np.sort(rows) if self._positions is None else np.sort(self._positions[rows]).astype(np.int64)
         places = places[places >= 0]
@@ -125,15 +125,15 @@ class GraphVectorStore(ReadOnlyVectorStore):
 
 
 FRESH_SAMPLE, KEPT_SAMPLE = 200, 20  # nodes
-MIN_RECALL, MIN_KEPT_RECALL = 0.99, 0.9  # the smaller sample finds faults only; a kept graph was measured when built
+MIN_RECALL, MIN_KEPT_RECALL = 0.99, 0.9  # the recall of a kept graph was measured when it was built
 RECALL_DEPTH = 10  # nearest neighbours
 
 
 def graph_faults(store: GraphVectorStore, arrays: GenerationArrays, *, fresh: bool) -> list[str]:
-    """Return the faults of a graph: too many nodes that a search for their own vector misses, and insufficient recall.
+    """Return the faults of a graph: too many nodes that are not found by their own vectors, or insufficient recall.
 
-    A fixed sample of nodes is searched and compared with exact search. Vectors added since the graph was built need no
-    check, because every search compares them exactly.
+    The vectors of a fixed sample of nodes are searched for and the results compared with exact search. Vectors added
+    since the graph was built need no check, because every search compares them exactly.
     """
     size = min(FRESH_SAMPLE if fresh else KEPT_SAMPLE, len(arrays.ids))
     sample = np.unique(np.linspace(0, len(arrays.ids) - 1, size).astype(np.int64))

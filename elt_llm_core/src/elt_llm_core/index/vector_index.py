@@ -1,4 +1,4 @@
-"""Dense search in a generation: a pool of open Chroma clients, with exact search as the fallback."""
+"""Vector search in a generation: a pool of open Chroma indexes, with exact search as the fallback."""
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 class ReadOnlyVectorStore(BasePydanticVectorStore):
-    """A vector store of an immutable generation."""
+    """The base class for vector stores of a generation, which is immutable."""
 
     stores_text: bool = False
 
     @property
     def client(self) -> None:
-        """None, because the vector store of a generation has no client."""
+        """None, because a generation's vector store has no client."""
 
     def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
         """Raise NotImplementedError, because a generation is immutable."""
@@ -49,19 +49,19 @@ class ExactVectorStore(ReadOnlyVectorStore):
         self._arrays = arrays
 
     def query(self, query: VectorStoreQuery, **_: Any) -> VectorStoreQueryResult:
-        """Return ids and cosines of the nearest vectors, best first, ties by id."""
+        """Return the ids and cosines of the nearest vectors, best first, ties by id."""
         vector = np.array(query.query_embedding, dtype=np.float32)
         places, cosines = self._arrays.exact_search(vector, query.similarity_top_k)
         return VectorStoreQueryResult(ids=self._arrays.ids_at(places), similarities=cosines.tolist())
 
 
 MAX_OPEN = 16  # Chroma indexes
-EXACT_BELOW = 2000  # nodes; up to this size, computing all cosines is faster than one Chroma search
+EXACT_BELOW = 2000  # nodes; below this size, computing all cosines is faster than a Chroma search
 
 
 @dataclass
 class _PooledClient:
-    """An open Chroma index and the number of its users. When the last user is done, an `unwanted` index is closed."""
+    """An open Chroma index and the number of its users. An `unwanted` index is closed after its last use."""
 
     index: "ChromaIndex"
     users: int = 0
@@ -90,7 +90,7 @@ class VectorIndexPool(Closeable):
 
     @contextmanager
     def lend(self, folder: Path, exact: ExactVectorStore) -> Iterator["IdVectorStore"]:
-        """Yield the index in a folder; `exact` as in `open_chroma`. Raises CorruptIndex if Chroma cannot open it."""
+        """Yield the index in a folder. `exact` searches if there are ties. Raises CorruptIndex if opening fails."""
         lent = self._take(folder, exact)
         try:
             yield lent.index.store
@@ -128,7 +128,7 @@ class VectorIndexPool(Closeable):
             return lent
 
     def _close_oldest(self) -> bool:
-        """Close the least recently used index that has no users. Return False if every index has users."""
+        """Close the least recently used index among those that are not in use. Return False if all are in use."""
         for folder, lent in self._open.items():
             if not lent.users:
                 self._close_if_free(folder, lent)
@@ -150,7 +150,7 @@ class PooledVectorStore(ReadOnlyVectorStore):
     _exact: ExactVectorStore = PrivateAttr()
     _collection: str = PrivateAttr()
     notes: tuple[str, ...] = ()
-    """The note about a failure of Chroma; empty if Chroma never failed."""
+    """A note about Chroma's failure, or empty if Chroma has not failed."""
 
     def __init__(self, indexes: VectorIndexPool, folder: Path, exact: ExactVectorStore, collection: str) -> None:
         super().__init__()

@@ -72,7 +72,7 @@ _FINISH_REASONS: Mapping[str, FinishReason] = {
 class ModelReply:
     """A collector of the pieces of one reply.
 
-    Ollama reports token counts beside `done` and `done_reason`. OpenAI's protocol, which llama.cpp uses too, reports
+    Ollama reports token counts next to `done` and `done_reason`. OpenAI's protocol, which llama.cpp uses too, reports
     counts in `usage` and the finish reason in `finish_reason` of its only choice. If a provider reports neither, the
     reply ends with its last piece.
     """
@@ -100,12 +100,12 @@ class ModelReply:
 
     @property
     def thinking(self) -> str:
-        """The thinking of the model before its answer; empty if the server does not send the thinking."""
+        """The model's thinking before its answer, or empty if the server does not send it."""
         return "".join(self._thoughts).strip() or self._filter.thinking
 
     @property
     def finish(self) -> FinishReason:
-        """The finish reason of the reply. It is valid after the last piece."""
+        """The reply's finish reason, which is valid only after the last piece."""
         return self._finish or ("cut off" if self._reports_end else "stop")
 
     def _keep(self, text: str) -> str:
@@ -136,7 +136,7 @@ def _as_mapping(raw: object) -> Mapping[str, Any]:
 
 
 def _first_count(*candidates: object) -> int | None:
-    """Return the first positive number of tokens, else None. A count of 0 is invalid, because every text has tokens."""
+    """Return the first positive count, or None. A count of 0 is treated as missing, because every text has tokens."""
     return next((count for count in candidates if isinstance(count, int) and count > 0), None)
 
 
@@ -159,11 +159,10 @@ class LlmCompletion:
 
     text: str
     prompt_tokens: int | None
-    """Tokens of the prompt as the server counted them; None if the server does not report them."""
+    """The prompt's tokens as counted by the server, or None if it does not report them."""
     answer_tokens: int | None
     finish: FinishReason
-    """stop: the answer is complete. length: the answer reached its maximum length. cut off: the answer was cancelled,
-    or the stream ended early."""
+    """stop: the answer is complete. length: it reached its maximum length. cut off: it was cancelled or ended early."""
     thinking: str
     """The thinking before the answer, if the model shows its thinking. It is never part of `text`."""
 
@@ -214,7 +213,7 @@ def complete_prompt(
 
 @dataclass
 class _CompletionRun:
-    """The attempts to get one answer from a language model."""
+    """One request for an answer from a language model, which may take several attempts."""
 
     llm: "LLM"
     messages: "Sequence[ChatMessage]"
@@ -246,7 +245,7 @@ class _CompletionRun:
     ) -> "ChatResponse | None":
         """Return the next piece of the streamed answer, or None at the end.
 
-        Errors of the model are converted to EltErrors. If an error occurs before the first piece, the server is asked
+        The client's errors are converted to EltErrors. If an error occurs before the first piece, the server is asked
         for details.
         """
         try:
@@ -294,7 +293,7 @@ class _CompletionRun:
 
 
 def model_server_of(llm: "LLM") -> ModelServer:
-    """Return the model's own description of its server, else a description with the name in the model's metadata."""
+    """Return the model's own description of its server or, if it has none, one made from the model's name."""
     if isinstance(server := getattr(llm, "server", None), ModelServer):
         return server
     model = str(llm.metadata.model_name)

@@ -1,4 +1,4 @@
-"""Score the relevance of a chunk to a question with an ONNX cross-encoder, which reads both texts together."""
+"""Score how relevant a chunk is to a question with an ONNX cross-encoder, which reads both texts together."""
 
 import json
 import math
@@ -32,10 +32,10 @@ _INTEGERS: dict[str, type[Integer]] = {"tensor(int64)": np.int64, "tensor(int32)
 class CrossEncoder:
     """A model that scores pairs of question and chunk on this machine. A higher score means more relevant.
 
-    `folder` contains `model.onnx` (or `onnx/model.onnx`) and `tokenizer.json`. `config.json` may set the token limit of
-    the model, which is 512 otherwise. Each pair is run alone, without padding, so that no chunk changes the score of
-    another. Each call runs `threads` pairs in parallel. Several threads may share one object. Raises ModelError for
-    files that are missing, damaged, or not of a cross-encoder.
+    `folder` contains `model.onnx` (or `onnx/model.onnx`) and `tokenizer.json`. `config.json` may set the model's token
+    limit, which is 512 otherwise. Each pair is run alone, without padding, so that no chunk changes another's score.
+    Each call runs `threads` pairs in parallel. Several threads may share one object. Raises ModelError if files are
+    missing or damaged, or do not belong to a cross-encoder.
     """
 
     def __init__(self, folder: Path, threads: int = 2) -> None:
@@ -110,7 +110,7 @@ def _token_limit(path: Path) -> int:
 
 @contextmanager
 def _model_errors(path: Path, problem: str) -> Iterator[None]:
-    """Convert the exceptions of reading a damaged file to ModelError."""
+    """Convert exceptions from reading a damaged file to ModelError."""
     try:
         yield
     except Exception as error:
@@ -123,7 +123,7 @@ def _model_errors(path: Path, problem: str) -> Iterator[None]:
 
 
 def _onnx_failures() -> tuple[type[Exception], ...]:
-    """Return the exception classes of ONNX Runtime, which have no common base class."""
+    """Return ONNX Runtime's exception classes, which have no common base class."""
     state = onnx_library().capi.onnxruntime_pybind11_state
     kinds = (getattr(state, name) for name in dir(state))
     return tuple(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Exception))

@@ -1,4 +1,4 @@
-"""The embedding models that run in this process, and the default one: all-MiniLM-L6-v2 in int8, by ONNX Runtime."""
+"""Embedding models that run in this process, and the default one: all-MiniLM-L6-v2 in int8, run by ONNX Runtime."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -40,16 +40,16 @@ Encoder = Callable[[Sequence[int]], NDArray[np.float32]]
 
 
 class InstalledEmbedding(EmbeddingModel):
-    """An embedding model that runs on this machine without a server, from files of an installed package.
+    """An embedding model that runs in this process, without a server, from the files of an installed package.
 
-    Each text is run alone, without padding, so that no text changes the vector of another. `threads` texts are run in
-    parallel by one session. The files are read, verified and loaded at first use. Missing or damaged files raise
-    ModelError. `digest` is the SHA-256 of everything that the vectors depend on.
+    Each text is run alone, without padding, so that no text changes another's vector. One session runs `threads` texts
+    in parallel. The files are read, verified and loaded at first use; missing or damaged files raise ModelError.
+    `digest` is the SHA-256 of everything on which the vectors depend.
     """
 
     dimension: ClassVar[int] = 384
     sequence_limit: ClassVar[int]
-    """Maximum tokens of a sequence, including the special tokens at both ends."""
+    """The maximum number of tokens in a sequence, including the special tokens at both ends."""
     special_tokens: ClassVar[tuple[int, int]]
     """The first and the last token of every sequence."""
     _digest: str = PrivateAttr()
@@ -67,11 +67,11 @@ class InstalledEmbedding(EmbeddingModel):
 
     @abstractmethod
     def _open_tokenizer(self) -> "Tokenizer":
-        """Open the tokenizer of the model. Raises ModelError."""
+        """Open the model's tokenizer. Raises ModelError if its file is missing or damaged."""
 
     @abstractmethod
     def _open_encoder(self) -> Encoder:
-        """Open the model. Raises ModelError."""
+        """Open the model. Raises ModelError if its file is missing or damaged."""
 
     @property
     def fingerprint(self) -> EmbeddingFingerprint:
@@ -88,7 +88,7 @@ class InstalledEmbedding(EmbeddingModel):
         )
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return vectors, shape (len(texts), dimension). Raises ModelError if a text has no tokens or too many."""
+        """Return unit vectors, shape (len(texts), dimension). Raises ModelError if a text has no tokens or too many."""
         sequences = [self._chunk_ids(text) for text in texts]
         if not sequences:
             return np.empty((0, self.dimension), dtype=np.float32)
@@ -97,7 +97,7 @@ class InstalledEmbedding(EmbeddingModel):
             return np.stack(list(pool.map(lambda sequence: self._embed_sequence(encode, sequence), sequences)))
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
-        """Return the vector of a question, shape (dimension,). Text above the token limit is ignored."""
+        """Return the vector of a question, shape (dimension,). Text beyond the token limit is ignored."""
         if not self._token_ids(text):
             raise ModelError("An empty question cannot be embedded", hint="Use at least one word")
         return self._embed_sequence(self._loaded_encoder(), self._sequence(self._query_prefix, text))
@@ -150,7 +150,7 @@ class InstalledEmbedding(EmbeddingModel):
 
 
 class EmbeddedMiniLm(InstalledEmbedding):
-    """An English model with 384 dimensions, run text by text: in a batch, int8 scaling would change the vectors."""
+    """An English model with 384 dimensions. It runs each text alone, since int8 scaling depends on the whole batch."""
 
     sequence_limit: ClassVar[int] = 256
     special_tokens: ClassVar[tuple[int, int]] = (101, 102)  # [CLS] and [SEP] of the vocabulary
@@ -162,14 +162,14 @@ class EmbeddedMiniLm(InstalledEmbedding):
         return open_tokenizer(VOCABULARY.read().decode())
 
     def _open_encoder(self) -> Encoder:
-        # This level fuses operators: loading takes a tenth of a second more, and speed rises by a quarter.
+        # This level fuses operators: loading takes a tenth of a second longer, but embedding is a quarter faster.
         session = open_session(WEIGHTS.read(), "ORT_ENABLE_EXTENDED")
 
         def encode(sequence: Sequence[int]) -> NDArray[np.float32]:
             ids = np.array([sequence], dtype=np.int64)
             inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
             hidden = np.asarray(session.run(["last_hidden_state"], inputs)[0], dtype=np.float32)
-            # Without padding the attention mask is all ones, so the masked mean is the plain one.
+            # Without padding, the attention mask is all ones, so the masked mean equals the plain mean.
             mean: NDArray[np.float32] = hidden[0].mean(axis=0, dtype=np.float32)
             return mean
 
@@ -177,7 +177,7 @@ class EmbeddedMiniLm(InstalledEmbedding):
 
 
 def open_tokenizer(content: str, limit: int | None = None) -> "Tokenizer":
-    """Return the tokenizer of a tokenizer.json. If `limit` is given, it truncates pairs of texts to `limit` tokens."""
+    """Open a tokenizer from the text of tokenizer.json. With `limit`, it truncates pairs of texts to so many tokens."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_str(content)
@@ -193,8 +193,8 @@ def open_session(model: str | bytes, optimisation: str = "ORT_ENABLE_ALL") -> "I
     """Return a CPU session for a model, given as a path or as bytes. Each run uses one thread."""
     onnxruntime = onnx_library()
     options = onnxruntime.SessionOptions()
-    # On two cores, parallel texts give 13,200 tokens a second and parallel matrix products 12,200. Spinning
-    # threads within a session would halve that rate when several callers run at once.
+    # On two cores, running texts in parallel gives 13,200 tokens a second, running matrix products in parallel 12,200.
+    # Spinning threads within a session would halve that rate when several callers run at once.
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, optimisation)

@@ -19,14 +19,14 @@ class EmbeddingModel(BaseEmbedding):
     @property
     @abstractmethod
     def fingerprint(self) -> EmbeddingFingerprint:
-        """The identity of the model. A collection stores it in its passport, and readers compare it."""
+        """The model's identity. A generation's passport records it, and searches need the same model."""
 
     @abstractmethod
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return vectors of chunks, shape (len(texts), dimension), each of length 1. Raises ModelError on failure."""
+        """Return unit vectors of chunks, shape (len(texts), dimension). Raises ModelError on failure."""
 
     def embed_batches(self, batches: Iterable[Sequence[str]]) -> Iterator[NDArray[np.float32]]:
-        """Yield the vectors of each batch in order, while up to `concurrency` batches are embedded at the same time.
+        """Yield the vectors of each batch in order. Up to `concurrency` batches are embedded at the same time.
 
         After an error, no further batch is started.
         """
@@ -48,25 +48,25 @@ class EmbeddingModel(BaseEmbedding):
 
     @abstractmethod
     def embed_question(self, text: str) -> NDArray[np.float32]:
-        """Return the vector of a question, shape (dimension,), length 1."""
+        """Return the unit vector of a question, shape (dimension,)."""
 
     @abstractmethod
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the character span (start, end) of each token of the model, in order, without special tokens."""
+        """Return the character span (start, end) of each of the text's tokens, in order, without special tokens."""
 
     @property
     def multilingual(self) -> bool:
-        """Whether the vector of a text is near the vectors of its translations."""
+        """Whether a text's vector is near the vectors of its translations."""
         return False
 
     @property
     def concurrency(self) -> int:
-        """The number of calls of `embed_texts` that an ingest makes at the same time."""
+        """The number of calls to `embed_texts` that an ingest makes at the same time."""
         return 1
 
     @property
     def token_limit(self) -> int:
-        """Maximum tokens of a chunk that the model reads whole, without special tokens and prefix."""
+        """The maximum number of tokens in a chunk, excluding special tokens and prefix, that the model reads."""
         return self.fingerprint.token_limit
 
     def _get_text_embedding(self, text: str) -> list[float]:
@@ -85,7 +85,7 @@ class EmbeddingModel(BaseEmbedding):
 
 
 class WrappedEmbedding(EmbeddingModel):
-    """A base for classes that change some methods of a model, and leave all others to it."""
+    """The base class for wrappers that change some methods of a model and delegate all others to it."""
 
     _model: EmbeddingModel = PrivateAttr()
 
@@ -95,22 +95,22 @@ class WrappedEmbedding(EmbeddingModel):
 
     @property
     def fingerprint(self) -> EmbeddingFingerprint:
-        """The identity of the model."""
+        """The identity of the wrapped model."""
         return self._model.fingerprint
 
     @property
     def multilingual(self) -> bool:
-        """Whether the vector of a text is near the vectors of its translations."""
+        """Whether a text's vector is near the vectors of its translations."""
         return self._model.multilingual
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the model's vectors of chunks, shape (len(texts), dimension). Raises ModelError on failure."""
+        """Return the model's unit vectors of chunks, shape (len(texts), dimension). Raises ModelError on failure."""
         return self._model.embed_texts(texts)
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
-        """Return the model's vector of a question, shape (dimension,), length 1."""
+        """Return the model's unit vector of a question, shape (dimension,)."""
         return self._model.embed_question(text)
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the character span of each token of the model."""
+        """Return the character span of each of the text's tokens."""
         return self._model.token_spans(text)

@@ -19,7 +19,7 @@ NO_MODEL = "No language model is in use: the answer quotes the documents."
 def create_embedding(settings: Settings, *, threads: int | None = None) -> EmbeddingModel:
     """Create the embedding model that `embedding.provider` and `embedding.model` select.
 
-    A model in this process uses `threads` threads, by default one for each processor, up to 8. A model server is
+    A model in this process uses `threads` threads (default: one for each processor, at most 8). A model server is
     contacted only when needed. Raises SettingsError for a model or address that is not allowed.
     """
     chosen = settings.embedding
@@ -41,7 +41,7 @@ def create_embedding(settings: Settings, *, threads: int | None = None) -> Embed
 
 
 def _create_installed(chosen: EmbeddingSettings, threads: int) -> EmbeddingModel:
-    """Create an embedding model that runs in this process. A prefix that is not set defaults to the model's own."""
+    """Create an embedding model that runs in this process. A prefix that is not set is left to the model."""
     from elt_llm_core.models import embedded, multilingual
 
     given = {"query_prefix": chosen.query_prefix, "text_prefix": chosen.text_prefix}
@@ -67,7 +67,7 @@ class LlmChoice:
 
 
 def create_llm(settings: Settings) -> "LLM | None":
-    """Create the language model that `llm.provider` selects; None if answers are extracted from the chunks."""
+    """Create the language model that `llm.provider` selects, or return None if answers are quoted from the chunks."""
     return choose_llm(settings).llm
 
 
@@ -76,7 +76,7 @@ def choose_llm(settings: Settings) -> LlmChoice:
 
     The provider `auto` contacts Ollama, for at most `ollama.connect_timeout` seconds per request. Other servers are not
     contacted before the first answer. Raises SettingsError for a model or address that is not allowed, and ModelError
-    for a missing extra.
+    if an extra is not installed.
     """
     match settings.llm.provider:
         case "extractive":
@@ -107,7 +107,7 @@ def is_model_available(settings: Settings) -> bool:
 
 
 def _ollama_problem(settings: Settings) -> str:
-    """Return the reason why Ollama cannot be used, with the cure; empty if Ollama has the model."""
+    """Return why Ollama cannot be used, and the cure, or an empty text if it has the model."""
     from elt_llm_core.models.ollama import OllamaServer
 
     model = settings.llm.model or settings.ollama.llm_model

@@ -22,9 +22,9 @@ TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 class FakeEmbedding(EmbeddingModel):
-    """An embedding model without weights: each word stem is hashed to one dimension and a sign.
+    """An embedding model without weights, which hashes each word stem to a dimension and a sign.
 
-    Texts that share words have near vectors. Another `version` gives other vectors and another fingerprint.
+    Texts with common words have similar vectors. Different values of `version` give different vectors and fingerprints.
     """
 
     _dimension: int = PrivateAttr()
@@ -32,9 +32,9 @@ class FakeEmbedding(EmbeddingModel):
     _tokeniser: KeywordTokeniser = PrivateAttr()
     _lock: Lock = PrivateAttr(default_factory=Lock)
     calls: int = 0
-    """The number of calls of `embed_texts`."""
+    """The number of calls to `embed_texts`."""
     texts_embedded: int = 0
-    """The number of chunks that calls of `embed_texts` embedded."""
+    """The number of chunks that were passed to `embed_texts`."""
 
     def __init__(self, dimension: int = 64, *, version: str = "1") -> None:
         super().__init__(model_name="fake")
@@ -42,7 +42,7 @@ class FakeEmbedding(EmbeddingModel):
 
     @property
     def fingerprint(self) -> EmbeddingFingerprint:
-        """The identity of the fake model. Its digest depends on dimension and version."""
+        """The fake model's identity. Its digest depends on dimension and version."""
         return EmbeddingFingerprint(
             provider="fake",
             model="fake",
@@ -55,7 +55,7 @@ class FakeEmbedding(EmbeddingModel):
         )
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of chunks, shape (len(texts), dimension). Raises ModelError above the token limit."""
+        """Return the vectors of chunks, shape (len(texts), dimension). Raises ModelError if one is too long."""
         with self._lock:
             self.calls += 1
             self.texts_embedded += len(texts)
@@ -101,14 +101,14 @@ class ScriptedReply:
 
     @property
     def end(self) -> dict[str, Any]:
-        """Return the last message of the reply in the format of Ollama, with the known token counts."""
+        """The last message of the reply in Ollama's format, with the known token counts."""
         counts = {"prompt_eval_count": self.prompt_tokens, "eval_count": self.answer_tokens}
         known = {key: count for key, count in counts.items() if count is not None}
         return {"done": False} if self.finish == "cut off" else {"done": True, "done_reason": self.finish, **known}
 
 
 class ScriptedLLM(CustomLLM):
-    """A language model that returns or raises the given responses in order, then ModelError. It records its prompts."""
+    """A language model that records its prompts and returns or raises the given responses, then ModelError."""
 
     _responses: "list[str | ScriptedReply | EltError]" = PrivateAttr()
     prompts: list[str] = Field(default_factory=list)

@@ -26,7 +26,7 @@ _CODE = frozenset((*_PICKLED, ".py", ".pyc", ".so", ".dll", ".dylib", ".exe", ".
 
 
 class KnownModel(BaseModel):
-    """A model that can be pulled. `sha256` has the checksum of each file whose checksum is known."""
+    """A model that can be pulled. `sha256` contains the checksums of those files whose checksums are known."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -43,9 +43,9 @@ class KnownModel(BaseModel):
 
 
 class ModelRecord(BaseModel):
-    """The checksums of an installed model, and its origin: repository and commit, or a folder.
+    """An installed model's checksums and its origin: a repository and commit, or a folder.
 
-    `first_seen` lists the files that were trusted at the first pull, because their checksum was not known.
+    `first_seen` lists files that were trusted when first pulled, because their checksums were not known.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -63,7 +63,7 @@ def known_models() -> tuple[KnownModel, ...]:
 
 
 def find_known_model(name: str) -> KnownModel:
-    """Return the known model with this name or repository. Raises UsageError with the nearest names."""
+    """Return the known model with this name or repository. If there is none, raises UsageError with similar names."""
     models = known_models()
     for model in models:
         if name in (model.name, model.repository):
@@ -73,7 +73,7 @@ def find_known_model(name: str) -> KnownModel:
 
 
 def installed_models(models_dir: Path) -> list[str]:
-    """Return the names of the folders in `models_dir` that hold ONNX weights and a tokenizer, sorted."""
+    """Return the names of the folders in `models_dir` that contain ONNX weights and a tokenizer, sorted."""
     folders = models_dir.iterdir() if models_dir.is_dir() else ()
     return sorted(
         folder.name
@@ -110,9 +110,9 @@ def pull_model(model: KnownModel, models_dir: Path, hub: str, *, allowed: bool) 
 
 
 def add_model(source: Path, name: str, models_dir: Path) -> ModelRecord:
-    """Copy weights, tokenizer and configuration of a model from a folder, and install it. Returns its record.
+    """Copy a model's weights, tokenizer and configuration from a folder, and install it. Returns its record.
 
-    Raises ModelError, without installing, for a folder with code or pickled data and for a model that does not run.
+    Raises ModelError and installs nothing if the folder contains code or pickled data, or if the model does not run.
     """
     if not _NAME.fullmatch(name):
         raise UsageError(f"'{name}' is not a valid model name", hint="Use letters, digits, '.', '_' and '-'")
@@ -151,7 +151,7 @@ def remove_model(name: str, models_dir: Path) -> None:
 
 
 def read_record(name: str, models_dir: Path) -> ModelRecord | None:
-    """Return the recorded checksums of a model, even after its removal; None if there is no record."""
+    """Return a model's record, which is kept even after its removal, or None if there is none."""
     path = models_dir / f"{name}{_RECORD}"
     if not path.is_file():
         return None
@@ -186,14 +186,14 @@ def _new_folder(models_dir: Path) -> Iterator[Path]:
 
 @contextmanager
 def _hub_errors(model: KnownModel, hub: str) -> Iterator[None]:
-    """Convert the exceptions of the hub's client to ModelError. Disk errors are not converted."""
+    """Convert exceptions from the hub's client to ModelError. Disk errors are not converted."""
     import httpx2
     from huggingface_hub import constants, errors
 
     # With telemetry on, the client contacts huggingface.co, even if HF_ENDPOINT names another hub. The variable
     # HF_HUB_DISABLE_TELEMETRY would have no effect here, because it is read when the client is imported.
     constants.HF_HUB_DISABLE_TELEMETRY = True
-    # The setting alone decides about the network: the browser interface sets HF_HUB_OFFLINE for Gradio.
+    # HF_HUB_OFFLINE is ignored, since the browser interface sets it for Gradio; only our own setting counts.
     constants.HF_HUB_OFFLINE = False
     try:
         yield
@@ -220,7 +220,7 @@ def _describe(model: KnownModel, hub: str) -> tuple[str, Mapping[str, int]]:
 
 
 def _fetch(model: KnownModel, file: str, commit: str, hub: str, folder: Path, expected: str | None) -> str:
-    """Download one file and return its sha256. Raises ModelError if another checksum is expected."""
+    """Download one file and return its SHA-256. Raises ModelError if it differs from the expected one."""
     from huggingface_hub import hf_hub_download
 
     with _hub_errors(model, hub):
@@ -231,13 +231,13 @@ def _fetch(model: KnownModel, file: str, commit: str, hub: str, folder: Path, ex
         raise ModelError(
             f"{file} of '{model.name}' has sha256 {found[:12]}... instead of {expected[:12]}.... Nothing was installed",
             hint="The hub serves another file than expected. Compare the checksum with the publisher's;"
-            f" to trust new files, delete {model.name}{_RECORD} in the folder of models",
+            f" to trust new files, delete {model.name}{_RECORD} in the models folder",
         )
     return found
 
 
 def _install(folder: Path, record: ModelRecord, models_dir: Path) -> None:
-    """Run the model once, write its checksums, and move it to `models_dir`. Raises ModelError if it cannot be used."""
+    """Run the model once, write its record, and move it to `models_dir`. Raises ModelError if it cannot be used."""
     try:
         CrossEncoder(folder, threads=1).score("question", ["text"])
     except EltError as error:

@@ -54,7 +54,7 @@ def open_engine(path: Path, chosen: LlamaCppSettings) -> Any:
     # Refuse long prompts: shifting the context would remove the instructions at its start.
     parameters.ctx_shift = False
     parameters.cache_ram_mib = 0
-    # The library always listens on a loopback port. Only this process has the key of that port.
+    # The library always listens on a loopback port. Only this process knows the key for that port.
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0
     parameters.api_keys = [secrets.token_hex(32)]
@@ -96,7 +96,7 @@ def iterate_callback(run: Callable[[ChunkCallback], object], timeout: float) -> 
         finally:
             pieces.put(None)
 
-    # Not a daemon: Python aborts if it exits while such a thread computes in native code. It ends at its next word.
+    # Not a daemon: Python would abort if it exited during the thread's native code. The thread ends at its next piece.
     threading.Thread(target=work, name="llama.cpp", daemon=False).start()
     try:
         while (piece := pieces.get(timeout=timeout)) is not None:
@@ -109,7 +109,7 @@ _ENDING = ".gguf"
 
 
 class LlamaCppLlm(ServedLlm, CustomLLM):
-    """A language model in this process, loaded at first use. It writes one answer at a time."""
+    """A language model that runs in this process and is loaded at first use. It writes one answer at a time."""
 
     _settings: Settings = PrivateAttr()
     _path: Path = PrivateAttr()

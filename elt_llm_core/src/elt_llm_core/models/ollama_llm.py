@@ -1,4 +1,4 @@
-"""The language model of a local Ollama server: LlamaIndex's class with explicit options and without truncation."""
+"""The language model on a local Ollama server: LlamaIndex's class with explicit options and without truncation."""
 
 from llama_index.llms.ollama import Ollama
 from ollama import Client
@@ -9,10 +9,10 @@ from elt_llm_core.settings.tree import Settings
 
 
 class OllamaLlm(ServedLlm, Ollama):
-    """LlamaIndex's Ollama class, which here sends window, answer length, seed and sampling with each request.
+    """LlamaIndex's Ollama class, but the window, answer length, seed and sampling options are sent with each request.
 
-    Prompts are never truncated. By default LlamaIndex's class requests the window from the server whenever its metadata
-    are read, reserves 256 tokens for an answer of any length, and uses the proxies of the environment.
+    Prompts are never truncated. LlamaIndex's own class would request the window from the server whenever its metadata
+    are read, always reserve 256 tokens for the answer, and use the environment's proxies.
     """
 
     def __init__(self, settings: Settings, model: str) -> None:
@@ -37,7 +37,7 @@ class OllamaLlm(ServedLlm, Ollama):
 
 
 def create_ollama_llm(settings: Settings) -> OllamaLlm:
-    """Create the language model without a request. Raises SettingsError for a model or address that is not allowed."""
+    """Create the language model without sending a request. Raises SettingsError if model or address is forbidden."""
     model = settings.llm.model or settings.ollama.llm_model
     if is_cloud_model(model):
         check_hosted_model(model, allow_remote=settings.network.allow_remote_models)

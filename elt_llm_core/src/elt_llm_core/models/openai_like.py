@@ -1,4 +1,4 @@
-"""A local server with OpenAI's protocol: embeddings, token counts and its language model."""
+"""A local server that uses OpenAI's protocol: its embeddings, token counts and language model."""
 
 import hashlib
 import json
@@ -25,9 +25,9 @@ NO_KEY = "none"  # sent to servers that need no key, because the client requires
 
 
 def describe_openai_like(settings: Settings, model: str | None, key: str) -> ModelServer:
-    """Return the description of the configured server. `key` is the name of the setting that names the model.
+    """Describe the configured server. `key` is the name of the setting that names the model.
 
-    Raises SettingsError if no model is set, and for an address outside the local network unless remote models are
+    Raises SettingsError if no model is set, or if the address is outside the local network and remote models are not
     allowed.
     """
     if not model:
@@ -67,13 +67,13 @@ def api_key(settings: Settings) -> str:
 
 
 def _configured_key(settings: Settings) -> str:
-    """Return the key in the configured environment variable; empty if no variable is configured or it is not set."""
+    """Return the key in the configured environment variable, or an empty text if none is configured or set."""
     variable = settings.openai_like.api_key_variable
     return os.environ.get(variable, "").strip() if variable else ""
 
 
 class OpenAiLikeServer(JsonServer):
-    """A client of one server, which works without the OpenAI client. Every failure is a ModelError with a hint."""
+    """A client of one server, independent of the OpenAI client. Every failure raises a ModelError with a hint."""
 
     def __init__(self, settings: Settings, described: ModelServer, *, patience: float | None = None) -> None:
         options = client_options(settings.openai_like, described.address, patience=patience)
@@ -82,19 +82,19 @@ class OpenAiLikeServer(JsonServer):
         self._settings = settings
 
     def models(self) -> list[Mapping[str, Any]]:
-        """Return the entry of each model in the server's list, with `id` among its keys."""
+        """Return the models' entries in the server's list, whose keys include `id`."""
         listed = self.request("GET", "/models").get("data")
         return [entry for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, list) else []
 
     def entry(self) -> Mapping[str, Any]:
-        """Return the entry of the configured model in the server's list; empty if the list lacks the model."""
+        """Return the configured model's entry in the server's list, or an empty mapping if it is not listed."""
         return next((entry for entry in self.models() if entry.get("id") == self.described.model), {})
 
     def loaded_window(self) -> int | None:
-        """Return the context window that vLLM, llama-server or Ollama reports; None for other servers.
+        """Return the context window that vLLM, llama-server or Ollama reports, or None for other servers.
 
-        The protocol does not define the context window, so these servers report it as `max_model_len`, `n_ctx` or
-        `context_length`. With this protocol Ollama truncates long prompts, and no field of a request prevents that.
+        The protocol has no field for the context window, so these servers report it as `max_model_len`, `n_ctx` or
+        `context_length`. Ollama truncates long prompts sent by this protocol, which no request field can prevent.
         """
         root = self.described.address.removesuffix("/v1")
         patience = self._settings.openai_like.connect_timeout
@@ -113,7 +113,7 @@ class OpenAiLikeServer(JsonServer):
         return None
 
     def count_tokens(self, messages: Sequence[WireMessage]) -> int | None:
-        """Return the server's count of prompt tokens, `prompt_tokens`, from a request with an answer of one token."""
+        """Request an answer of one token, and return the server's count of prompt tokens (`prompt_tokens`)."""
         body = {"model": self.described.model, "messages": list(messages), "max_tokens": 1, "temperature": 0.0}
         return positive_number(self.request("POST", "/chat/completions", body).get("usage"), "prompt_tokens")
 
@@ -122,7 +122,7 @@ _IDENTITY_KEYS = ("n_embd", "n_params", "n_vocab", "size")
 
 
 class OpenAiLikeEmbedding(ServerEmbedding):
-    """An embedding model at /v1/embeddings of a server. Its digest covers its entry in the server's list of models."""
+    """An embedding model at a server's /v1/embeddings. Its digest covers its entry in the server's list of models."""
 
     _openai: OpenAiLikeServer = PrivateAttr()
     _declared_context: int = PrivateAttr()
@@ -150,7 +150,7 @@ class OpenAiLikeEmbedding(ServerEmbedding):
         items = self._openai.request("POST", "/embeddings", body).get("data")
         if not isinstance(items, list) or not all(isinstance(item, Mapping) for item in items):
             raise UnusableReply(f"{self._server} gives no vectors", hint="Was the server started for embeddings?")
-        # Each item has the index of its text. Without indexes, items are in the order of the texts.
+        # Each item contains the index of its text. Without indexes, items are in the order of the texts.
         indexes = [item.get("index", position) for position, item in enumerate(items)]
         if sorted(indexes) != list(range(len(items))):
             raise UnusableReply(
@@ -181,7 +181,7 @@ def create_openai_like_llm(settings: Settings) -> "LLM":
         "model": server.model,
         "api_base": server.address,
         "api_key": api_key(settings),
-        # Without explicit headers the client would send the account that OPENAI_ORG_ID names.
+        # Without explicit headers, the client would send the account in OPENAI_ORG_ID.
         "default_headers": {"OpenAI-Organization": "", "OpenAI-Project": ""},
         "temperature": settings.llm.temperature,
         "max_tokens": chosen.num_predict,

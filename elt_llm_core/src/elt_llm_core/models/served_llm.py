@@ -1,4 +1,4 @@
-"""The base class of language models that describe their server and verify that the server reads prompts whole."""
+"""The base class of language models that describe their server and verify that it reads whole prompts."""
 
 import asyncio
 import weakref
@@ -27,7 +27,7 @@ _RETRY_TEMPERATURE = 0.2
 
 
 class ServedLlm(LLM):
-    """A language model that describes its server. Asynchronous calls run in a thread, so that the same limits apply."""
+    """A language model that describes its server. Asynchronous calls use a thread, so the same limits apply to them."""
 
     _server: ModelServer = PrivateAttr()
     _verifier: PromptVerifier | None = PrivateAttr(default=None)
@@ -36,14 +36,14 @@ class ServedLlm(LLM):
     _answer_tokens: int = PrivateAttr()
 
     def connect(self, server: JsonServer, answer_tokens: int, close: Callable[[], object]) -> None:
-        """Set the server, which counts tokens, and the function that closes the model's connections."""
+        """Set the server, which counts tokens, and a function that closes the model's connections."""
         self._answer_tokens = answer_tokens
         self._server, self._verifier, self._explain = server.described, PromptVerifier(server), server.explain
         self._close = weakref.finalize(self, close)  # for owners that do not close the model
 
     @property
     def metadata(self) -> LLMMetadata:
-        """The configured context window and maximum answer length. They are known without a request to the server."""
+        """The configured context window and maximum answer length, known without a request to the server."""
         return LLMMetadata(
             context_window=self._server.context_window or DEFAULT_CONTEXT_WINDOW,
             num_output=self._answer_tokens,
@@ -58,17 +58,17 @@ class ServedLlm(LLM):
 
     @property
     def prompt_verifier(self) -> PromptVerifier | None:
-        """The check that the server reads prompts whole; None if the server never truncates prompts."""
+        """The check that the server reads whole prompts, or None if it never truncates prompts."""
         return self._verifier
 
     def explain(self, error: EltError) -> EltError:
-        """Return the error of a call, with details that the server reports, such as its context window."""
+        """Return the error with details that the server reports, such as its context window."""
         return self._explain(error) if self._explain else error
 
     def with_another_seed(self) -> "ServedLlm":
-        """Return this model with another seed and a temperature above 0, on the same connections.
+        """Return a copy of this model with another seed and a temperature above 0, on the same connections.
 
-        At temperature 0 every seed gives the same answer. A model without such options is returned unchanged.
+        At temperature 0, every seed gives the same answer. A model without such options is returned unchanged.
         """
         options: dict[str, Any] | None = getattr(self, "additional_kwargs", None)
         if options is None:

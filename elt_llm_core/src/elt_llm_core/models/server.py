@@ -1,4 +1,4 @@
-"""Descriptions of model servers, the check of their addresses, and a typed error for each of their failures."""
+"""Describe model servers, check their addresses, and convert their failures to typed errors."""
 
 import ipaddress
 import json
@@ -27,7 +27,7 @@ from elt_llm_core.errors import (
 from elt_llm_core.text.normalise import replace_surrogates
 
 ANSWER_TIMEOUT = 1800.0  # seconds
-_MIN_KEY_LENGTH = 6  # shorter keys are not masked, as they are insecure and occur within ordinary words
+_MIN_KEY_LENGTH = 6  # shorter keys are not masked, because they are insecure and occur in ordinary words
 MASKED_KEY = "***"
 
 
@@ -42,23 +42,23 @@ class ModelServer:
     section: str
     """The settings section with the server's address, window and timeouts."""
     start: str
-    """The advice for a server that does not answer."""
+    """The hint for a server that does not answer."""
     fetch: str
-    """The advice for a server that lacks the model."""
+    """The hint for a server that lacks the model."""
     answer_timeout: float = ANSWER_TIMEOUT
     """Seconds that one answer may take in total."""
     context_window: int | None = None
-    """Tokens of prompt and answer together, if configured."""
+    """The maximum number of tokens of prompt and answer together, if configured."""
     key: str = field(default="", repr=False)
     """The API key that is sent, if any. Messages must not contain this key."""
 
     @property
     def in_a_sentence(self) -> str:
-        """Return the name of the server as written within a sentence, such as "the model server"."""
+        """The server's name as written within a sentence, such as "the model server"."""
         return f"the {rest}" if (rest := self.name.removeprefix("The ")) != self.name else self.name
 
     def masked(self, message: str) -> str:
-        """Replace the API key in a message from the server by `***`. The key may be escaped as in JSON or in a URL."""
+        """Replace the API key in a message from the server by `***`. The key may be escaped for JSON or a URL."""
         if len(self.key) < _MIN_KEY_LENGTH:
             return message
         forms = {self.key, json.dumps(self.key)[1:-1], quote(self.key), quote(self.key, safe="")}
@@ -82,16 +82,16 @@ _LOCAL_NUMBERS = tuple(
         ),
     )
 )
-# Name resolution maps other letters to these, and the Chinese full stop to a dot: `example<U+3002>com` is public.
+# Other characters are not allowed: name resolution maps them to these, such as U+3002 (a Chinese full stop) to a dot.
 _HOST_NAME = re.compile(r"[a-z0-9_.-]{1,253}")
 
 
 def is_local_host(host: str) -> bool:
     """Return whether a host name or address is on this machine or the local network.
 
-    These are loopback, private and link-local addresses, and names that public name servers do not resolve. A name
-    without a dot is local, because only containers and routers use such names. Addresses that embed another address for
-    a tunnel or a translator (Teredo, 6to4, NAT64) may lead anywhere and are not local.
+    These are loopback, private and link-local addresses, and names that public name servers do not resolve. Names
+    without a dot are local, because only containers and routers use them. Addresses that embed another address for a
+    tunnel or a translator (Teredo, 6to4, NAT64) may lead anywhere, so they are not local.
     """
     bare = host.rstrip(".").lower()
     try:
@@ -115,7 +115,7 @@ def check_address(address: str, key: str, *, allow_remote: bool) -> str:
     if "@" in address:
         raise SettingsError(
             f"{key} contains a user name or password before its '@'",
-            hint=f"Remove it from {key}: put a key into the variable that openai_like.api_key_variable names",
+            hint=f"Remove it from {key}. Put a key into the variable that openai_like.api_key_variable names",
         )
     try:
         parts = urlsplit(address)
@@ -136,7 +136,7 @@ def check_address(address: str, key: str, *, allow_remote: bool) -> str:
 
 
 _MAX_QUOTED = 300  # characters of a server's message
-_MAX_READ = 1 << 16  # bytes; more than any key, so that no key is cut before it is masked
+_MAX_READ = 1 << 16  # bytes; longer than any key, so that no key is cut before it is masked
 _BUSY_STATUSES = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE}
 _LOADING_MESSAGES = ("loading", "server busy", "try again", "overloaded")
 _HINT_WITHOUT_KEY = {"openai_like": "Set openai_like.api_key_variable to the variable that holds the key"}
@@ -147,12 +147,12 @@ _TOO_LONG_MESSAGES = re.compile(
 
 
 def client_errors() -> tuple[type[Exception], ...]:
-    """Return the exception classes of the clients: connection failures, error statuses and malformed replies."""
+    """Return the clients' exception classes for connection failures, error statuses and malformed replies."""
     from ollama import RequestError, ResponseError
 
     shapes = (ValueError, KeyError, TypeError, AttributeError, IndexError, RuntimeError)
     known = (EltError, OSError, httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, RequestError, ResponseError)
-    # The OpenAI client is an optional extra; a module that is not imported has raised nothing.
+    # The OpenAI client is an optional extra. If it is not imported, it cannot have raised anything.
     openai = sys.modules.get("openai")
     return (*known, *shapes, *((openai.OpenAIError,) if openai else ()))
 
@@ -170,7 +170,7 @@ def to_model_error(error: Exception, server: ModelServer) -> EltError:
 
 
 def error_from_status(status: int, message: str, server: ModelServer) -> ModelError:
-    """Return the error for an HTTP status and message. Ollama reports an error within an answer as status -1."""
+    """Return the error for an HTTP status and message. Ollama reports errors during an answer as status -1."""
     message, tokens, window = _unwrap_error(message)
     lowered, text = message.lower(), f"{server} reports: {_shorten(message, server)}"
     if status == HTTPStatus.NOT_FOUND:
@@ -196,14 +196,14 @@ def _error_from_other_status(status: int, lowered: str, text: str, server: Model
     return ModelRefused(f"{text} (status {status})", hint=_refusal_hint(status, lowered, server))
 
 
-_MOST_NESTED = 4  # JSON errors within each other
+_MOST_NESTED = 4  # JSON errors nested in each other
 _COUNT_KEYS = ("n_prompt_tokens", "n_ctx")
 
 
 def _unwrap_error(message: str) -> tuple[str, int | None, int | None]:
-    """Return the innermost message of an error, the tokens of the prompt and the window, if the error has them.
+    """Return the innermost message of an error, and the prompt's tokens and the window if the error contains them.
 
-    Ollama passes on errors of its runner as JSON within JSON. The numbers are those of llama.cpp's server.
+    Ollama passes on its runner's errors as JSON within JSON. Errors from llama.cpp's server contain the numbers.
     """
     counts: dict[str, int] = {}
     for _ in range(_MOST_NESTED):
@@ -234,7 +234,7 @@ def error_text(content: bytes) -> str:
 def prompt_too_long(message: str, server: ModelServer, window: int | None = None) -> PromptTooLong:
     """Return the error for a text that was refused or truncated. Its hint names the settings to change.
 
-    `window` is the context window that the server loaded, if known. A window below the configured one cannot be raised.
+    `window` is the one that the server loaded, if known. If it is below the configured one, that must be lowered.
     """
     if window is not None and window < (server.context_window or 0):
         return PromptTooLong(
@@ -252,7 +252,7 @@ def _error_from_client(error: Exception, server: ModelServer) -> ModelError:
     look = f"Look at the log of {server.in_a_sentence}"
     cause = error.__cause__ if isinstance(error.__cause__, httpx.HTTPError) else error
     unreachable = httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout | ConnectionRefusedError
-    # Ollama's client raises a plain ConnectionError if the port is closed. A subclass means a break within the answer.
+    # Ollama's client raises a plain ConnectionError if the port is closed. A subclass means that the answer broke off.
     if isinstance(cause, unreachable) or type(cause) is ConnectionError:
         return ModelUnavailable(f"{server} cannot be reached", hint=server.start)
     if isinstance(cause, httpx.TimeoutException | TimeoutError):

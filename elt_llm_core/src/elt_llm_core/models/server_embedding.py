@@ -1,4 +1,4 @@
-"""Embedding through a local server: prefixes, token limits, batches and checks. Subclasses add the protocol."""
+"""Embedding on a local server: prefixes, token limits, batches and checks. Subclasses add the protocol."""
 
 import tomllib
 from abc import abstractmethod
@@ -22,16 +22,16 @@ from elt_llm_core.store.records import EmbeddingFingerprint
 
 @dataclass(frozen=True)
 class EmbeddingModelFamily:
-    """A family of embedding models with the same prefixes and token limit, recognised by their names."""
+    """A family of embedding models that share prefixes and a token limit. A model's name shows its family."""
 
     parts: tuple[str, ...]
     """Lower-case parts that must all occur in the name of the model."""
     query_prefix: str = ""
     text_prefix: str = ""
     token_limit: int = 512
-    """Maximum tokens that the model reads, special tokens included. Servers may report more."""
+    """The maximum number of tokens that the model reads, including special tokens. Servers may report more."""
     english_pieces: bool = False
-    """Whether the model has the vocabulary of BERT uncased, so that TokenEstimate is exact."""
+    """Whether the model uses the vocabulary of BERT uncased, for which TokenEstimate is exact."""
 
 
 @cache
@@ -42,21 +42,21 @@ def model_families() -> tuple[EmbeddingModelFamily, ...]:
 
 
 def find_model_family(name: str) -> EmbeddingModelFamily | None:
-    """Return the family of a model, found by the name of the model; None for an unknown model."""
+    """Return the family of the model with this name, or None for an unknown model."""
     lowered = name.lower()
     return next((known for known in model_families() if all(part in lowered for part in known.parts)), None)
 
 
 _HINT = "The server or its model is at fault: reload the model, or choose another"
-_MIN_SIMILARITY = 0.99  # cosine of a text's vectors alone and in a batch; rounding causes far smaller differences
+_MIN_SIMILARITY = 0.99  # cosine between a text's vectors alone and in a batch; rounding causes far smaller differences
 
 
 def check_vectors(
     reply: Sequence[Sequence[float]], count: int, dimension: int | None, server: ModelServer
 ) -> NDArray[np.float32]:
-    """Return the vectors of a reply normalised to length 1, shape (count, dimension).
+    """Return a reply's vectors, normalised to length 1, shape (count, dimension).
 
-    `dimension` is None if it is not known yet. Raises UnusableReply that names the problem.
+    `dimension` is None if it is not known yet. Raises UnusableReply, which names the problem.
     """
     if len(reply) != count:
         raise UnusableReply(f"{server} gave {len(reply)} vectors for {count} texts", hint=_HINT)
@@ -66,7 +66,7 @@ def check_vectors(
         raise UnusableReply(f"{server} gave vectors of different lengths, or without numbers", hint=_HINT) from error
     if vectors.ndim != 2 or vectors.shape[1] == 0 or dimension not in {None, vectors.shape[1]}:
         found = vectors.shape[1] if vectors.ndim == 2 else 0
-        expected = f" instead of {dimension}" if dimension else ", which is no list of vectors"
+        expected = f" instead of {dimension}" if dimension else ", which is not a list of vectors"
         raise UnusableReply(f"{server} gave vectors of dimension {found}{expected}", hint=_HINT)
     lengths = np.linalg.norm(vectors, axis=1)
     if not np.isfinite(lengths).all() or not (lengths > 0).all():
@@ -80,15 +80,15 @@ def check_vectors(
 # Known texts are sent first and last in every batch, to detect a wrong order or a changed model.
 _FIRST, _LAST = "7041", "a river between two hills"
 _SPECIAL_TOKENS = 2
-_SHARE_WHERE_ESTIMATED = 0.75  # of the model's token limit, if tokens are only estimated
+_SHARE_WHERE_ESTIMATED = 0.75  # the part of the model's token limit that is used if token counts are only estimates
 _UNKNOWN_MODEL = EmbeddingModelFamily(())
 
 
 class ServerEmbedding(EmbeddingModel):
-    """An embedding model on a server. No request is sent before a vector, the token limit or the identity is needed.
+    """An embedding model on a server. No request is sent until a vector, the token limit or the identity is needed.
 
-    A chunk above the token limit is refused before it is sent, by an estimate that is usually too high, or else by the
-    server. A truncated text is never embedded. Several threads may share one object.
+    A chunk above the token limit is refused: before it is sent, by an estimate that is usually too high, or otherwise
+    by the server. Truncated texts are never embedded. Several threads may share one object.
     """
 
     _server: ModelServer = PrivateAttr()
@@ -99,7 +99,7 @@ class ServerEmbedding(EmbeddingModel):
     _family: EmbeddingModelFamily = PrivateAttr()
     _lock: Lock = PrivateAttr(default_factory=Lock)
     _facts: tuple[EmbeddingFingerprint, NDArray[np.float32]] | None = PrivateAttr(default=None)
-    """The identity, and the vectors of the known texts, shape (2, dimension)."""
+    """The model's identity, and the vectors of the two known texts, shape (2, dimension)."""
     _tokens: TokenEstimate | None = PrivateAttr(default=None)
 
     def __init__(self, provider: str, server: ModelServer, chosen: EmbeddingSettings, batch_size: int) -> None:
@@ -114,11 +114,11 @@ class ServerEmbedding(EmbeddingModel):
 
     @abstractmethod
     def _request_vectors(self, texts: list[str]) -> Sequence[Sequence[float]]:
-        """Request the vectors of texts, without retries. Raises a ModelError. The caller checks the vectors."""
+        """Request vectors, without retries and without checking them. Raises a ModelError if the request fails."""
 
     @abstractmethod
     def _identify(self) -> tuple[str, int]:
-        """Request the digest of the model and the maximum tokens that it reads. Raises a ModelError."""
+        """Request the model's digest and maximum number of tokens. Raises a ModelError if the request fails."""
 
     @abstractmethod
     def close(self) -> None:
@@ -126,16 +126,16 @@ class ServerEmbedding(EmbeddingModel):
 
     @property
     def fingerprint(self) -> EmbeddingFingerprint:
-        """The identity of the model, requested once. Raises a ModelError if the request fails."""
+        """The model's identity, requested once. Raises a ModelError if the request fails."""
         return self._server_facts()[0]
 
     @property
     def concurrency(self) -> int:
-        """The number of requests that the server gets at the same time, from `embedding.concurrency`."""
+        """The number of requests sent to the server at the same time, from `embedding.concurrency`."""
         return self._concurrency
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of chunks, shape (len(texts), dimension). Raises PromptTooLong above the limit."""
+        """Return the vectors of chunks, shape (len(texts), dimension). Raises PromptTooLong if one is too long."""
         for text in texts:
             if not text.strip():
                 raise ModelError("A text without words cannot be embedded", hint="Remove the text")
@@ -150,7 +150,7 @@ class ServerEmbedding(EmbeddingModel):
         return np.concatenate(batches) if batches else np.empty((0, self.fingerprint.dimension), dtype=np.float32)
 
     def embed_question(self, text: str) -> NDArray[np.float32]:
-        """Return the vector of a question. A long question gets the mean vector of its parts."""
+        """Return the vector of a question. For a long question, it is the mean of its parts' vectors."""
         if not text.strip():
             raise ModelError("An empty question cannot be embedded", hint="Use at least one word")
         room, spans = max(1, self.token_limit - len(self.token_spans(self._query_prefix))), self.token_spans(text)
@@ -164,11 +164,11 @@ class ServerEmbedding(EmbeddingModel):
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return the character span of each token, estimated by TokenEstimate."""
         if self._tokens is None:
-            self._tokens = TokenEstimate()  # two threads may each create one; both are equal
+            self._tokens = TokenEstimate()  # if two threads each create one, both are equal
         return self._tokens.spans(text)
 
     def _batch(self, texts: list[str]) -> NDArray[np.float32]:
-        """Return the vectors of prefixed texts. They are sent between two known texts to verify their order."""
+        """Return the vectors of prefixed texts, which are sent between two known texts to verify the order."""
         sent, (fingerprint, known) = [_FIRST, *texts, _LAST], self._server_facts()
         reply = call_with_retries(lambda: self._request_vectors(sent))
         vectors = check_vectors(reply, len(sent), fingerprint.dimension, self._server)

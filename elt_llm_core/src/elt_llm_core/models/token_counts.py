@@ -1,4 +1,4 @@
-"""Estimate and bound the tokens of a text, and detect prompts that a model server truncated."""
+"""Estimate and bound the number of tokens in a text, and detect prompts that a model server truncated."""
 
 import math
 import re
@@ -18,10 +18,10 @@ _UNKNOWN_PIECE = "[UNK]"
 
 
 class TokenEstimate:
-    """An estimate of token counts by the installed vocabulary of BERT uncased.
+    """Estimates token counts with the installed vocabulary of BERT uncased.
 
-    It is exact for models with this vocabulary. Most other vocabularies are larger, so nearly every text has fewer and
-    longer tokens. BERT makes one token of an unknown word of any length, but here each of its characters counts.
+    The counts are exact for models with this vocabulary. Most other vocabularies are larger, so nearly every text has
+    fewer and longer tokens. BERT makes one token of an unknown word, but here each of the word's characters counts.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ _SPACES = re.compile(r"\s{2,1000}")
 
 
 class TokenUpperBound:
-    """An upper bound of the tokens of a text, for vocabularies of 32,000 tokens or more.
+    """Computes an upper bound for a text's number of tokens, for vocabularies of 32,000 tokens or more.
 
     The estimate is raised for characters that other tokenisers split into more tokens: digits, line ends, runs of
     spaces, capitals, accented letters, other scripts by their bytes, and control characters, which BERT ignores. In a
@@ -53,7 +53,7 @@ class TokenUpperBound:
     """
 
     def most(self, text: str) -> int:
-        """Return an upper bound of the number of tokens of a text, without the tokens that a chat template adds."""
+        """Return an upper bound for a text's number of tokens, without the tokens that a chat template adds."""
         other_bytes = sum(len(one.encode("utf-8", "replace")) for one in _OTHER.findall(text))
         spare_spaces = sum(len(run) - 1 for run in _SPACES.findall(text))
         return math.ceil(
@@ -74,13 +74,13 @@ class TokenUpperBound:
 
 _WORD = re.compile(r"\S{1,1000}")
 _UNSPACED = re.compile("[\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef]")
-_CHARACTERS_PER_TOKEN = 4  # Chinese, Japanese, Korean: tokens of more than four characters are rare
-_TOKENS_KEPT_BY_OLLAMA = 8  # of a truncated prompt, beyond half the window; at most three were observed
+_CHARACTERS_PER_TOKEN = 4  # in Chinese, Japanese and Korean, where longer tokens are rare
+_TOKENS_KEPT_BY_OLLAMA = 8  # beyond half the window, if a prompt is truncated; at most three were observed
 _DOUBTFUL_RATIO = 1.7  # estimated tokens per counted token
 
 
 def min_tokens(text: str) -> int:
-    """Return a lower bound of the tokens of a text.
+    """Return a lower bound for a text's number of tokens.
 
     No tokeniser in use joins words across white space, so each word has at least one token. In scripts without spaces,
     every four characters count as one token.
@@ -93,8 +93,8 @@ def is_truncated(prompt_tokens: int, window: int | None, texts: Sequence[str]) -
     """Return whether a server that counted `prompt_tokens` truncated the texts.
 
     A prompt was truncated if it has more words than the server counted tokens, or if it fills the whole window. Ollama
-    truncates a long prompt to half the window and a few tokens. Such a count is accepted only if it is near the
-    estimated number of tokens.
+    truncates a long prompt to half the window and a few tokens, so such a count is accepted only if it is near the
+    estimate.
     """
     if prompt_tokens < sum(map(min_tokens, texts)):
         return True
@@ -108,14 +108,14 @@ def is_truncated(prompt_tokens: int, window: int | None, texts: Sequence[str]) -
 
 
 _SPACED_WORD = re.compile(r"\s{0,1000}\S{1,1000}|\s{1,1000}")
-_MAX_PIECE_CHARACTERS = 64  # length of the parts of a word that does not fit into one piece
+_MAX_PIECE_CHARACTERS = 64  # length of the parts into which a too long word is split
 
 
 def split_prompt(text: str, most: int, count: Callable[[str], int]) -> list[str]:
-    """Split the text into pieces for which `count` returns at most `most` tokens, at line ends where possible.
+    """Split the text into pieces of at most `most` tokens, as returned by `count`, at line ends where possible.
 
-    The joined pieces equal the text. The token count of a piece of whole lines differs by at most one from the count of
-    the same lines within the text.
+    The joined pieces equal the text. A piece of whole lines has at most one token more or less than the same lines have
+    within the text.
     """
     pieces: list[str] = []
     piece, size = "", 0
@@ -142,16 +142,16 @@ def _split_finer(text: str, most: int, count: Callable[[str], int]) -> Iterator[
 
 
 MIN_WINDOW = 512
-"""Tokens that every server reads: the minimum of the setting `context_window`."""
-_TEMPLATE_TOKENS = 64  # that a chat template adds at most to the first message, including a system message of its own
-_MESSAGE_TOKENS = 8  # that a chat template adds at most to each further message
-_SHARE = 0.98  # smallest share of the tokens counted in pieces; prompts that were read whole reach 0.9866
+"""The number of tokens that every server reads, and the minimum of the setting `context_window`."""
+_TEMPLATE_TOKENS = 64  # the most that a chat template adds to the first message, including its own system message
+_MESSAGE_TOKENS = 8  # the most that a chat template adds to each further message
+_SHARE = 0.98  # the smallest accepted share of the tokens counted in pieces; prompts that were read whole reach 0.9866
 _FEW = 8  # tokens of tolerance, because splitting changes the tokens at the ends of pieces
 _FILLER = "x"  # a token in every vocabulary
 
 
 class PromptVerifier:
-    """A thread-safe check that a server reads prompts whole. It remembers the longest verified prompt."""
+    """A thread-safe check that a server reads whole prompts. It remembers the longest verified prompt."""
 
     def __init__(self, server: JsonServer) -> None:
         self._server = server
@@ -166,9 +166,9 @@ class PromptVerifier:
     ) -> None:
         """Raise PromptTooLong if the server read fewer tokens than the messages have.
 
-        `read` is the number of tokens that the server counted. A prompt within a verified length needs no request.
-        Otherwise the window of the server is requested once. If the window is too small or unknown, the prompt is
-        counted again, in pieces that no server truncates. Raises a ModelError if a request fails.
+        `read` is the number of tokens that the server counted. A prompt within the verified length needs no request.
+        Otherwise the server's window is requested once. If it is too small or unknown, the prompt's tokens are counted
+        again, in pieces that no server truncates. Raises a ModelError if a request fails.
         """
         texts = [(message.role.value, message.content or "") for message in messages]
         most = sum(self._most(text) + _MESSAGE_TOKENS for _, text in texts) + _TEMPLATE_TOKENS
@@ -198,7 +198,7 @@ class PromptVerifier:
             return self._verified
 
     def _recount(self, texts: Sequence[tuple[str, str]], cancelled: Callable[[], bool]) -> int | None:
-        """Count the tokens of the prompt in pieces. Return None if the server does not count, or after cancellation."""
+        """Count the prompt's tokens in pieces. Return None if the server does not count, or after cancellation."""
         alone = self._server.count_tokens([{"role": "user", "content": _FILLER}])
         frame = self._server.count_tokens([{"role": role, "content": _FILLER} for role, _ in texts])
         if alone is None or frame is None:

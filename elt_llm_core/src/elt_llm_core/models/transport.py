@@ -1,4 +1,4 @@
-"""Requests to model servers that can be cancelled at any time, with limits on the size and duration of a reply."""
+"""Requests to model servers that can be cancelled at any time and limit a reply's size and duration."""
 
 import contextvars
 import json
@@ -27,7 +27,7 @@ _CONNECTED_EVENTS = ("connection.connect_tcp.complete", "connection.start_tls.co
 
 
 class CancellableConnection:
-    """The connection of one request. Closing the connection is the only way to make a server stop computing."""
+    """One request's connection. Closing it is the only way to make a server stop computing."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -43,13 +43,13 @@ class CancellableConnection:
             _CURRENT_CONNECTION.reset(reset)
 
     def cancel(self) -> None:
-        """Close the connection now, or as soon as it is opened. The reading thread then gets a connection error."""
+        """Close the connection at once, or as soon as it is opened. The reading thread then gets a connection error."""
         with self._lock:
             self._cancelled = True
             self._shut_down()
 
     def on_event(self, event: str, details: Mapping[str, Any]) -> None:
-        """Receive a trace event of the client (https://www.encode.io/httpcore/extensions/#trace)."""
+        """Receive a trace event from the client (https://www.encode.io/httpcore/extensions/#trace)."""
         if event in _CONNECTED_EVENTS:
             with self._lock:
                 self._socket = details["return_value"].get_extra_info("socket")
@@ -67,7 +67,7 @@ _CURRENT_CONNECTION: ContextVar[CancellableConnection | None] = ContextVar("conn
 
 
 def attach_connection(request: httpx.Request) -> None:
-    """Give a request its own connection, which can be cancelled. HTTP clients call it before each request."""
+    """Give a request its own connection, which can be cancelled. HTTP clients call this hook before each request."""
     connection = _CURRENT_CONNECTION.get()
     if connection is not None:
         request.headers["Connection"] = "close"
@@ -83,12 +83,11 @@ class StreamTimeout(TimeoutError):
 
 
 class CancellableStream(Generic[Piece]):
-    """A reader of the stream that `start` opens, piece by piece.
+    """Reads a stream, which `start` opens, piece by piece.
 
-    `start` may block and runs in the same thread as the stream. A silent server cannot block the reader, because
-    closing its connection ends the thread. If the connection cannot be closed, the thread continues alone and ends with
-    the next piece or with the timeout of the connection. At most `_AHEAD` pieces are read before the consumer needs
-    them.
+    `start` may block; it runs in the thread that reads the stream. A silent server cannot block the consumer, because
+    closing the connection ends that thread. If the connection cannot be closed, the thread goes on alone until the next
+    piece or the connection's timeout. At most `_AHEAD` pieces are read before the consumer needs them.
     """
 
     _AHEAD = 64
@@ -102,7 +101,7 @@ class CancellableStream(Generic[Piece]):
     def pieces(self, deadline: float, cancelled: Callable[[], bool]) -> Iterator[Piece]:
         """Yield the pieces in order, until the end or until `cancelled` returns true.
 
-        `deadline` is a time of `time.monotonic`. Raises StreamTimeout after it, and every error of the stream.
+        Raises StreamTimeout after `deadline`, a time of `time.monotonic`, and raises every error of the stream.
         """
         if cancelled():
             return
@@ -116,7 +115,7 @@ class CancellableStream(Generic[Piece]):
             self._abandoned.set()
             if thread.is_alive():
                 self._connection.cancel()
-            # Python crashes if it exits while such a thread computes; a thread that only waits is harmless.
+            # Python crashes if it exits while this thread is computing, but not if the thread is only waiting.
             thread.join(_POLL_SECONDS * 3)
 
     def _next(self, deadline: float, cancelled: Callable[[], bool]) -> Piece | None:
@@ -143,7 +142,7 @@ class CancellableStream(Generic[Piece]):
                 close()  # releases the connection of an abandoned stream at once
 
     def _end(self, _kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> bool:
-        """Pass the error of the stream, or None at its end, to the waiting thread, which raises the error."""
+        """Pass the stream's error, or None at its end, to the waiting thread, which raises the error."""
         self._put(error)
         return True
 
@@ -158,23 +157,23 @@ class CancellableStream(Generic[Piece]):
 
 
 MAX_REPLY_BYTES = 128 << 20
-"""Maximum size of one reply. A thousand vectors of 4096 numbers take 100 MB, and 128,000 streamed tokens 50 MB."""
-_GRACE_SECONDS = 10.0  # the reader's own deadline passes earlier and gives a better message
+"""The maximum size of a reply. A thousand vectors of 4096 numbers take 100 MB, 128,000 streamed tokens 50 MB."""
+_GRACE_SECONDS = 10.0  # the reader's own deadline comes first and gives a better message
 
 
 class _LimitedStream(httpx.SyncByteStream):
-    """The bytes of a reply. Reading is limited to `seconds` plus ten seconds, and to `MAX_REPLY_BYTES`.
+    """The bytes of a reply, limited to `MAX_REPLY_BYTES` and to `seconds` plus ten seconds.
 
-    Reading a longer reply raises UnusableReply or httpx.ReadTimeout. A compressed reply raises UnusableReply, because
-    its content may be a thousand times as large as the received bytes.
+    A larger reply raises UnusableReply, and a slower one httpx.ReadTimeout. A compressed reply raises UnusableReply,
+    because its content may be a thousand times as large as the received bytes.
     """
 
     def __init__(self, response: httpx.Response, seconds: float) -> None:
         self._address = f"{response.url.scheme}://{response.url.netloc.decode()}"
         if response.headers.get("Content-Encoding", "identity") != "identity":
             raise UnusableReply(
-                f"The model server at {self._address} compresses its replies, although the request forbids compression",
-                hint="Turn off compression in the server, or in the proxy before it",
+                f"The model server at {self._address} compresses its replies although the request forbids compression",
+                hint="Turn off compression in the server, or in the proxy in front of it",
             )
         self._deadline = time.monotonic() + seconds + _GRACE_SECONDS
         self._stream: Any = response.stream
@@ -204,11 +203,11 @@ def client_options(
     reply_seconds: float | None = None,
     request_hooks: Sequence[Callable[[httpx.Request], None]] = (),
 ) -> dict[str, Any]:
-    """Return the options of an httpx client that connects to this address only.
+    """Return the options for an httpx client that connects only to this address.
 
     The client ignores proxies in the environment and does not follow redirections. Its requests can be cancelled, and
-    its replies are limited. `patience` is the maximum of seconds between two reads, if it is below the configured
-    `request_timeout`. `reply_seconds` limits a whole reply; it defaults to `patience`.
+    its replies are limited. The maximum time between two reads is the smaller of `patience` and the configured
+    `request_timeout`, in seconds. `reply_seconds` limits a whole reply; its default is the same maximum.
     """
     seconds = min(patience or chosen.request_timeout, chosen.request_timeout)
 
@@ -219,7 +218,7 @@ def client_options(
         "timeout": httpx.Timeout(seconds, connect=min(seconds, chosen.connect_timeout)),
         "trust_env": False,
         "follow_redirects": False,
-        # Without https there is no certificate to verify, and reading the list of authorities costs 20 ms a client.
+        # Without https, there is no certificate to verify, and loading the list of authorities takes 20 ms per client.
         "verify": address.startswith("https"),
         "headers": {"Accept-Encoding": "identity"},
         "event_hooks": {"request": [attach_connection, *request_hooks], "response": [limit_reply]},
@@ -227,7 +226,7 @@ def client_options(
 
 
 def call_server(call: Callable[[], Result], patience: float | None, server: ModelServer) -> Result:
-    """Return the result of `call`, which may take three times `patience` seconds. Raises a ModelError on failure."""
+    """Return the result of `call`, which may take up to three times `patience` seconds, or raise a ModelError."""
 
     def results() -> Iterator[Result]:
         yield call()
@@ -243,7 +242,7 @@ WireMessage = Mapping[str, str]
 
 
 class JsonServer(Closeable):
-    """A client that sends JSON requests to one model server. Every failure is a ModelError with a hint."""
+    """A client that sends JSON requests to one model server. Every failure raises a ModelError with a hint."""
 
     def __init__(self, described: ModelServer, options: Mapping[str, Any]) -> None:
         self.described = described
@@ -256,21 +255,21 @@ class JsonServer(Closeable):
 
     @abstractmethod
     def loaded_window(self) -> int | None:
-        """Return the context window of the loaded model; None if the server does not report the window."""
+        """Return the loaded model's context window, or None if the server does not report it."""
 
     @abstractmethod
     def count_tokens(self, messages: Sequence[WireMessage]) -> int | None:
-        """Return the server's count of the tokens in the messages; None if it does not report a count.
+        """Return the server's count of the messages' tokens, or None if it reports no count.
 
-        The count comes from a request for a minimal answer.
+        The count comes with the answer to a request for a minimal answer.
         """
 
     def explain(self, error: EltError) -> EltError:
-        """Return the error with details from the server, such as its context window; by default the same error."""
+        """Return the error with details from the server, such as its context window. Here, it is returned unchanged."""
         return error
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return the JSON object of the reply. Raises a ModelError for every other reply."""
+        """Return the JSON object in the reply. Raises a ModelError if there is none."""
 
         def exchange() -> tuple[int, bytes, Any]:
             reply = self._client.request(method, path, json=body)

@@ -1,1 +1,1 @@
-"""Settings and profiles: the tree of keys, the YAML files with their values, and the messages for mistakes."""
+"""Settings and profiles: the tree of keys, the YAML files with the values, and the messages about mistakes."""

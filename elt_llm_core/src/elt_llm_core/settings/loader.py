@@ -25,17 +25,17 @@ Location = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class YamlDocument:
-    """A mapping read from a file. `origins` gives the file and line of each key and numbered list item."""
+    """A mapping read from a YAML file. `origins` contains the file and line of each key and list item, by location."""
 
     value: dict[str, Any]
     origins: dict[Location, str]
 
 
 def read_yaml(path: Path, shown_as: str) -> YamlDocument:
-    """Read the mapping in a file. An empty file is an empty mapping. Tags that build Python objects are refused.
+    """Read a YAML file that contains a mapping or is empty. Tags that build Python objects are refused.
 
-    Raises SettingsError if the file cannot be read, is not UTF-8, not YAML or not a mapping, or contains a key twice.
-    The message starts with `shown_as` and the line.
+    Raises SettingsError if the file cannot be read, is not UTF-8, YAML or a mapping, or contains a key twice. The
+    message starts with `shown_as` and, if known, the line.
     """
     loader = yaml.SafeLoader(_read_text(path, shown_as))
     try:
@@ -71,7 +71,7 @@ def _read_text(path: Path, shown_as: str) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise SettingsError(f"{shown_as}:{line}: the file is not UTF-8", hint="Save the file as UTF-8.") from error
-    # The parser refuses unprintable characters too, but does not report their line.
+    # The parser also refuses unprintable characters, but does not report their line.
     if match := yaml.reader.Reader.NON_PRINTABLE.search(text):
         line = text.count("\n", 0, match.start()) + 1
         raise SettingsError(f"{shown_as}:{line}: the character {match.group()!r} is not allowed in YAML")
@@ -118,9 +118,9 @@ def validate_model(
 ) -> Model:
     """Validate a mapping against a pydantic model, without conversions: the text "8" is not a number.
 
-    A section whose value is null gets its defaults. `origins` gives the file and line of each key. `shown_as` is used
-    for keys without an origin, such as missing keys. Raises SettingsError that lists the first mistakes, one per line,
-    and the number of further mistakes.
+    A section whose value is null gets its defaults. `origins` contains the file and line of each key; `shown_as` is
+    used for keys that have none, such as missing keys. Raises SettingsError, which lists the first mistakes, one per
+    line, and the number of further mistakes.
     """
     fields = model.model_fields
     sections = {key for key, field in fields.items() if section_model(field.annotation) is not None}
@@ -141,7 +141,7 @@ def describe_allowed(field: FieldInfo) -> str:
 
 
 def section_model(annotation: object) -> type[BaseModel] | None:
-    """Return the pydantic model in a type annotation, optional or not; None if there is no such model."""
+    """Return the pydantic model in a type annotation, which may be optional, or None if there is none."""
     choices = get_args(annotation) if get_origin(annotation) in {Union, types.UnionType} else (annotation,)
     return next((item for item in choices if isinstance(item, type) and issubclass(item, BaseModel)), None)
 
@@ -149,7 +149,7 @@ def section_model(annotation: object) -> type[BaseModel] | None:
 def _mistake(detail: ErrorDetails, model: type[BaseModel], origins: Mapping[Location, str], shown_as: str) -> str:
     location: Location = detail["loc"]
     if location[-1:] == ("[key]",) and detail["type"] != "extra_forbidden":
-        location = location[:-1]  # pydantic appends "[key]" to the location of a key in a mapping
+        location = location[:-1]  # pydantic appends "[key]" if the key itself is wrong
     prefixes = (location[:end] for end in range(len(location), 0, -1))
     where = next((origins[prefix] for prefix in prefixes if prefix in origins), shown_as)
     name = ".".join(str(part) for part in location)
@@ -167,7 +167,7 @@ def _reason(detail: ErrorDetails, model: type[BaseModel], location: Location) ->
     if detail["type"] in {"value_error", "assertion_error"} or field is None:
         return detail["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
     if get_origin(field.annotation) is dict and detail["type"] != "dict_type":
-        # A name or a value within the mapping is wrong. The field describes only the mapping as a whole.
+        # A name or value within the mapping is wrong, but the field describes only the whole mapping.
         return "must be a list" if detail["type"] == "list_type" else detail["msg"]
     allowed = _describe(field.annotation, field.metadata)
     meant = nearest_name(str(detail["input"]), _choices(field.annotation))
@@ -188,7 +188,7 @@ def _unknown_key(model: type[BaseModel], location: Location) -> str:
 
 
 def _at(model: type[BaseModel], location: Location) -> tuple[FieldInfo | None, type[BaseModel] | None]:
-    """Return the field of a validation error, and its section model. For a list item, the field is the list."""
+    """Return the field at a validation error's location, and its section model. For a list item, it is the list."""
     field: FieldInfo | None = None
     current: type[BaseModel] | None = model
     for part in location:
@@ -199,7 +199,7 @@ def _at(model: type[BaseModel], location: Location) -> tuple[FieldInfo | None, t
 
 
 def _nested_model(annotation: object) -> type[BaseModel] | None:
-    """Return the pydantic model in a type annotation, which may be the model of the items of a list or tuple."""
+    """Return the pydantic model in a type annotation, possibly that of a list's or tuple's items."""
     return section_model(annotation) or next(filter(None, map(_nested_model, get_args(annotation))), None)
 
 
@@ -237,7 +237,7 @@ def _choices(annotation: object) -> list[str]:
 SETTINGS_FILE = Path("config") / "rag_config.yaml"
 DATA_DIR_VARIABLE = "ELT_LLM_DATA_DIR"
 _PREFIX = "ELT_LLM_"
-# The key of the index's database is no setting, so that no file or page can show it.
+# The vector database's key is not a setting, so that no file or page can show it.
 INDEX_KEY_VARIABLE, INDEX_KEY_FILE_VARIABLE = "ELT_LLM_INDEX__API_KEY", "ELT_LLM_INDEX__API_KEY_FILE"
 _OTHER_VARIABLES = (
     DATA_DIR_VARIABLE,
@@ -252,36 +252,36 @@ _OTHER_VARIABLES = (
 
 @dataclass(frozen=True)
 class LoadedSettings:
-    """The effective settings, their file, and the folders and variables they depend on."""
+    """The effective settings, and the file, folders and variables from which they were determined."""
 
     settings: Settings
     source: Path | None
-    """The file that the settings were read from; None for the built-in defaults."""
+    """The file from which the settings were read, or None if only defaults apply."""
     data_dir: Path
     """The absolute path of the data directory, which need not exist yet."""
     project: Path
-    """The folder that contains `config/`, else the working directory. Relative paths in settings start here."""
+    """The folder of `config/` or, without a file, the working directory. Relative paths in settings start here."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
-    """The ELT_LLM variables that were applied. With these and the working directory the settings can be reloaded."""
+    """The ELT_LLM variables that were applied. They and the working directory are kept for reloading the settings."""
     working_directory: Path = field(default=Path(), repr=False, compare=False)
 
     @property
     def workspace(self) -> Workspace:
-        """The workspace: the data directory, and the database of documents and state."""
+        """The workspace: the data directory, and the database for documents and state."""
         storage = self.settings.storage
         return Workspace(self.data_dir, storage.backend, storage.dsn_file)
 
     @property
     def config_dir(self) -> Path:
-        """The folder of profiles, jobs and prompts. It need not exist."""
+        """The folder for profiles, jobs and prompts, which need not exist."""
         return self.source.parent if self.source else self.project / SETTINGS_FILE.parent
 
 
 def load_settings(config: Path | None, environment: Mapping[str, str], working_directory: Path) -> LoadedSettings:
-    """Load the settings from `config`, else from the nearest `config/rag_config.yaml`, else use the defaults.
+    """Load the settings from `config` or, if it is None, from the nearest `config/rag_config.yaml`, if there is one.
 
     The nearest file is in the working directory or a folder above it. `ELT_LLM_<SECTION>__<KEY>` in the environment
-    overrides one value, and `ELT_LLM_DATA_DIR` the data directory. Raises SettingsError that names the file and line,
+    overrides one value, and `ELT_LLM_DATA_DIR` the data directory. Raises SettingsError, which names the file and line,
     or the variable, of each mistake.
     """
     here = working_directory.absolute()
@@ -312,14 +312,14 @@ def load_settings(config: Path | None, environment: Mapping[str, str], working_d
 
 
 def read_model(path: Path, model: type[Model], shown_from: Path) -> Model:
-    """Read a YAML file as a pydantic model. SettingsErrors show the path relative to `shown_from`."""
+    """Read a YAML file as a pydantic model. Raises SettingsError, which shows the path relative to `shown_from`."""
     shown_as = shown_path(path, shown_from)
     document = read_yaml(path, shown_as)
     return validate_model(model, document.value, document.origins, shown_as)
 
 
 def _with_environment(document: YamlDocument, variables: Mapping[str, str], shown_as: str) -> Settings:
-    """Validate file and environment together, so that one message lists the mistakes of both."""
+    """Validate the file and the environment together, so that one message lists the mistakes in both."""
     value = {key: dict(part) if isinstance(part, Mapping) else part for key, part in document.value.items()}
     origins = dict(document.origins)
     mistakes: list[str] = []
@@ -345,7 +345,7 @@ def _with_environment(document: YamlDocument, variables: Mapping[str, str], show
 
 def _override(variable: str, text: str) -> tuple[str, str, object]:
     """Return the section, key and value (parsed as YAML) that an environment variable sets, or raise SettingsError."""
-    # A key may also have its former name.
+    # Keys are also accepted under their former names.
     known = {
         f"{_PREFIX}{name}__{spelling}".upper(): (name, key, field)
         for name, info in Settings.model_fields.items()
@@ -365,13 +365,13 @@ def _override(variable: str, text: str) -> tuple[str, str, object]:
         value = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError) as error:
         raise SettingsError(f"environment variable {variable} = {text!r}: must be {allowed}") from error
-    # A setting that is text is not parsed, because YAML would read the language `no` as false.
+    # Text settings are not parsed, because YAML would read the language code `no` as false.
     takes_text = allowed.startswith(("text", "a path", "one of"))
     return section_name, key, text if takes_text and value is not None else value
 
 
 def _resolve(path: Path, start: Path) -> Path:
-    """Return the absolute path. Raises SettingsError for `~` of an unknown user."""
+    """Return the absolute path. Raises SettingsError if the home folder for `~` is unknown."""
     try:
         return (start / path.expanduser()).absolute()
     except RuntimeError as error:
@@ -385,7 +385,7 @@ def shown_path(path: Path, start: Path) -> str:
 
 
 def find_yaml_file(given: str, folder: Path, working_directory: Path) -> Path:
-    """Return `folder`/NAME.yaml if `given` is only a NAME, else the path `given`. Raises UsageError if it is absent."""
+    """Return `folder`/NAME.yaml if that exists for a plain name `given`, else the path `given`, or raise UsageError."""
     named = folder / f"{given}.yaml"
     if Path(given).name == given and named.is_file():
         return named

@@ -1,4 +1,4 @@
-"""Profiles: the built-in ones, which `elt-llm init` writes as examples, and those in `config/profiles`."""
+"""Profiles: the built-in ones, which `elt-llm init` writes as examples, and the ones in `config/profiles`."""
 
 import re
 import tomllib
@@ -21,9 +21,9 @@ def built_in_profiles() -> Mapping[str, Profile]:
 
 
 def load_profile(name: str, loaded: LoadedSettings) -> Profile:
-    """Load `config/profiles/NAME.yaml`, else the built-in profile NAME. Raises UsageError if both are missing."""
+    """Load `config/profiles/NAME.yaml` or else the built-in profile NAME. Raises UsageError if neither exists."""
     if not re.fullmatch(r"[\w-]+", name):
-        raise UsageError(f"{name!r} cannot be a profile's name: letters, digits, - and _ only")
+        raise UsageError(f"{name!r} cannot be a profile's name: use only letters, digits, - and _")
     path = loaded.config_dir / "profiles" / f"{name}.yaml"
     if path.is_file():
         return read_model(path, Profile, loaded.project)
@@ -36,6 +36,6 @@ def load_profile(name: str, loaded: LoadedSettings) -> Profile:
 
 
 def profile_names(loaded: LoadedSettings) -> list[str]:
-    """Return the names of all profiles, built-in or in a file, sorted."""
+    """Return the names of all profiles, both built-in and from files, sorted."""
     files = (loaded.config_dir / "profiles").glob("*.yaml")
     return sorted({*built_in_profiles(), *(path.stem for path in files)})

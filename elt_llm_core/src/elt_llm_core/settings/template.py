@@ -21,7 +21,7 @@ _WIDTH = 110  # characters
 
 
 def settings_as_yaml(given: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return all settings as YAML. Keys are comments, except those in `given` (section -> key -> value)."""
+    """Return all settings as YAML. Keys are commented out except those in `given` (section -> key -> value)."""
     parts = [_HEADER]
     for name, field in Settings.model_fields.items():
         section = section_model(field.annotation)
@@ -57,7 +57,8 @@ def _single_line(text: str) -> str:
 def model_as_yaml(model: type[BaseModel], given: Mapping[str, Any], leave_out: Collection[str] = ()) -> str:
     """Return every key of a model as YAML with an explanation.
 
-    Keys in `given`, which may be nested, have values; other keys are comments. Keys in `leave_out` are omitted.
+    Keys in `given`, which may be nested, get their values, and other keys are commented out. Keys in `leave_out` are
+    omitted.
     """
     lines = [f"# {_single_line(str(given['description']))}"]
     for key, field in model.model_fields.items():
@@ -75,7 +76,7 @@ def model_as_yaml(model: type[BaseModel], given: Mapping[str, Any], leave_out: C
 
 
 def _key_lines(section: type[BaseModel], given: Mapping[str, Any], *, others: bool = True) -> Iterator[str]:
-    """Yield the given keys of a section with explanations. With `others`, also yield its other keys, as comments."""
+    """Yield the given keys of a section with explanations. With `others`, also yield the other keys, commented out."""
     defaults = section().model_dump(mode="json")
     for key in section.model_fields if others else given:
         yield from _comment_lines(section, key, "  ")
@@ -83,7 +84,7 @@ def _key_lines(section: type[BaseModel], given: Mapping[str, Any], *, others: bo
 
 
 def _comment_lines(model: type[BaseModel], key: str, indent: str) -> list[str]:
-    """Return the description and allowed values of a field as comment lines."""
+    """Return a field's description and allowed values as comment lines."""
     field = model.model_fields[key]
     known = "" if section_model(field.annotation) else f" Allowed: {describe_allowed(field)}."
     start = f"{indent}# "

@@ -11,7 +11,7 @@ from elt_llm_core.settings.workspace import StorageBackend
 
 
 def key(default: Any, description: str, **constraints: Any) -> Any:
-    """Define a key of a section. `description` explains the key in `config/rag_config.yaml`."""
+    """Define a key in a section. `description` explains the key in `config/rag_config.yaml`."""
     return Field(default, description=description, **constraints)
 
 
@@ -28,7 +28,7 @@ class GroupSettings(SettingsSection):
     """The permissions of the people in a group that a proxy names."""
 
     read: tuple[str, ...] = key((), "Collections that the group may read, such as hr_*.")
-    write: tuple[str, ...] = key((), "Collections that the group may change, and so read.")
+    write: tuple[str, ...] = key((), "Collections that the group may change, and therefore also read.")
     where: tuple[str, ...] = key((), "Conditions on their documents, such as tenant_id=acme; all must hold.")
     admin: bool = key(False, "Whether the group may see the state of the whole server.")
 
@@ -57,7 +57,7 @@ class ServeSettings(SettingsSection):
         None, "Header with the person's groups, separated by commas, such as X-Forwarded-Groups.", pattern=HEADER_NAME
     )
     trusted_proxy: str | None = key(
-        None, "Address or network of this proxy, such as 127.0.0.1 or 10.0.0.0/28; the headers of others do not count."
+        None, "Address or network of this proxy, such as 127.0.0.1 or 10.0.0.0/28; only its headers are trusted."
     )
     untrusted_headers: Literal["refuse", "ignore"] = key(
         "refuse", "What to do with a request that sends these headers from another address."
@@ -149,14 +149,14 @@ SynthesisName = Literal["simple", "cot", "tot", "reflect"]
 STRATEGIES: tuple[StrategyName, ...] = get_args(StrategyName)
 
 
-GRAPH_FROM = 5_000  # chunks; decision 48 has the measurements
+GRAPH_FROM = 5_000  # chunks; measured in decision 48
 
 
 class StorageSettings(SettingsSection):
     """Where collections are stored."""
 
     data_dir: Path | None = key(
-        None, "Data directory; unset: `.elt_llm` beside the nearest config folder upwards, else here."
+        None, "Data directory; unset: `.elt_llm` next to the nearest config folder, or in the working directory."
     )
     backend: StorageBackend = key("sqlite", "Database of documents and state: a file in data_dir, or a server.")
     dsn_file: Path | None = key(
@@ -166,7 +166,7 @@ class StorageSettings(SettingsSection):
     models_dir: Path | None = key(None, "Folder of downloaded models; unset: `models` in the data directory.")
     backups: int = key(1, "Daily copies kept of store.sqlite3, in the folder backups; 0: none.", ge=0, le=100)
     keep_generations: int = key(2, "Generations kept per collection, including the published one.", ge=2, le=50)
-    graph_from: int = key(GRAPH_FROM, "Chunks in a collection from which usearch replaces Chroma.", ge=2)
+    graph_from: int = key(GRAPH_FROM, "Number of chunks from which a collection uses usearch instead of Chroma.", ge=2)
 
 
 class RemoteSettings(SettingsSection):
@@ -204,7 +204,7 @@ class IngestSettings(SettingsSection):
         "eng", "Languages of scanned pages, such as eng+deu.", pattern=r"^[a-z_]{3,20}(\+[a-z_]{3,20}){0,9}$"
     )
     topics: dict[str, tuple[str, ...]] = Field(
-        default_factory=dict, description="Words by topic; a chunk with one of the words has the topic."
+        default_factory=dict, description="Words by topic; a chunk that contains one of the words gets the topic."
     )
     remote: RemoteSettings = key(
         RemoteSettings(),
@@ -230,7 +230,7 @@ class ChromaSettings(SettingsSection):
 
 
 class IndexSettings(SettingsSection):
-    """Where vectors are searched. ELT_LLM_INDEX__API_KEY or _API_KEY_FILE has the key of Qdrant's server."""
+    """Where vectors are searched. The key for Qdrant is read from ELT_LLM_INDEX__API_KEY or _API_KEY_FILE."""
 
     backend: Literal["local", "qdrant", "pgvector"] = key(
         "local",
@@ -238,7 +238,7 @@ class IndexSettings(SettingsSection):
         " storage.backend: postgres, see docs/postgres.md.",
     )
     url: str = key(
-        "http://localhost:6333", "Address of Qdrant, or a folder in the data directory that one command at a time uses."
+        "http://localhost:6333", "Address of Qdrant, or a folder in the data directory, for one command at a time."
     )
     prefer_grpc: bool = key(False, "Search over gRPC, at port 6334 of the same host.")
     timeout_seconds: int = key(30, "Seconds that one request to the database may take.", ge=1, le=3600)
@@ -262,12 +262,12 @@ class IndexSettings(SettingsSection):
         return url
 
     def is_same_place(self, other: "IndexSettings") -> bool:
-        """Return whether both name the same database, so that its points can be kept."""
+        """Return whether both refer to the same vector database, so that the vectors in it can be kept."""
         return self.backend == other.backend and (self.backend != "qdrant" or self.url == other.url)
 
     @property
     def place(self) -> str:
-        """The name of the database for messages."""
+        """The vector database's name as shown in messages."""
         return self.url if self.backend == "qdrant" else "PostgreSQL"
 
 
@@ -315,7 +315,7 @@ class ChunkingSettings(SettingsSection):
     )
 
 
-# Former names of keys, still accepted in files and variables and used in stored keys and receipts.
+# Keys with their former names, which files and variables may still contain, and stored keys and receipts still use.
 FORMER_QUERY_KEYS = {"retriever_top_k": "leg_top_k", "all_retrievers_top_k": "all_legs_top_k"}
 
 
@@ -325,7 +325,7 @@ class QuerySettings(SettingsSection):
     model_config = ConfigDict(validate_by_name=True)
 
     where: tuple[str, ...] = key(
-        (), "Conditions that hold for every question, such as doc_type=policy; in a profile, for its questions."
+        (), "Conditions added to every question, such as doc_type=policy; in a profile, to its questions only."
     )
     similarity_top_k: int = key(8, "Chunks kept without reranking.", ge=1, le=1000)
     use_hybrid_search: bool = key(True, "Keyword and vector search; false: vectors only.")
@@ -352,10 +352,10 @@ class QuerySettings(SettingsSection):
         le=100_000,
         validation_alias=AliasChoices("all_retrievers_top_k", FORMER_QUERY_KEYS["all_retrievers_top_k"]),
     )
-    collection_budget_min: int = key(1, "Minimum of candidates per collection to rerank.", ge=1, le=1000)
-    collection_budget_max: int = key(1000, "Maximum of candidates per collection to rerank.", ge=1, le=1000)
-    route_above: int = key(12, "Of more collections than this, only the best are searched; 0: always all.", ge=0)
-    route_to: int = key(5, "How many are then searched, besides those with a name of the question.", ge=1, le=1000)
+    collection_budget_min: int = key(1, "Minimum number of candidates per collection to rerank.", ge=1, le=1000)
+    collection_budget_max: int = key(1000, "Maximum number of candidates per collection to rerank.", ge=1, le=1000)
+    route_above: int = key(12, "Above this number of collections, only the best are searched; 0: all.", ge=0)
+    route_to: int = key(5, "How many are then searched, plus those that contain a name in the question.", ge=1, le=1000)
     fusion: Literal["reciprocal_rerank", "relative_score"] = key(
         "reciprocal_rerank", "How the retrievers' results are fused."
     )
@@ -363,20 +363,20 @@ class QuerySettings(SettingsSection):
     rerank_weight: float = key(0.5, "Weight of the reranker; the rest is for keywords.", ge=0.0, le=1.0)
     filters_from_question: Literal["off", "suggest", "apply"] = key(
         "suggest",
-        "Years and names in a question that are values of fields; suggest: shown by --explain; apply:"
-        " used as filters unless nothing is left, with a note.",
+        "Use of years and names in a question that are values of fields; suggest: shown by --explain; apply:"
+        " used as filters, with a note, unless nothing would be left.",
     )
     strategy: StrategyName = key("hybrid", "How a question is searched.")
     num_queries: int = key(4, "Maximum query variants of multi_query.", ge=1, le=10)
     max_hops: int = key(3, "Maximum follow-up questions of multi_hop.", ge=1, le=10)
     min_relevance_score: float = key(
-        0.0, "Minimum score of a chunk; if none has it, half of it applies, with a note.", ge=0.0, le=1.0
+        0.0, "Minimum score of a chunk; if no chunk reaches it, half of it is used, with a note.", ge=0.0, le=1.0
     )
     near_duplicate_cosine: float = key(
-        1.0, "Of chunks more similar than this, such as 0.95, one is kept; 1: all are kept.", ge=0.5, le=1.0
+        1.0, "Of chunks more similar than this, such as 0.95, only one is kept; 1: all are kept.", ge=0.5, le=1.0
     )
     max_per_source: int = key(0, "Maximum chunks of one document; 0: no limit.", ge=0)
-    read_parents: bool = key(True, "Read the parents of matched chunks; with parent_child.")
+    read_parents: bool = key(True, "Read the parents of matched chunks; only with parent_child.")
     merge_adjacent: bool = key(False, "Merge chunks that overlap or touch in their document.")
     widen_sentences: int = key(
         0, "Sentences added before and after each chunk; touching chunks are merged.", ge=0, le=20
@@ -453,7 +453,7 @@ class Settings(SettingsSection):
     @field_validator("index")
     @classmethod
     def _check_index(cls, index: IndexSettings, info: ValidationInfo) -> IndexSettings:
-        storage = info.data.get("storage")  # None if it has a mistake itself
+        storage = info.data.get("storage")  # None if that section is invalid
         if index.backend == "pgvector" and storage is not None and storage.backend != "postgres":
             raise ValueError("index.backend: pgvector needs storage.backend: postgres")
         return index
@@ -470,14 +470,14 @@ class Profile(SettingsSection):
 
     description: str = key("", "The purpose of the profile, in one sentence.")
     collections: tuple[str, ...] = key((), "Collections to search when none are named.")
-    collection_prefixes: tuple[str, ...] = key((), "Prefixes of the names of further collections.")
+    collection_prefixes: tuple[str, ...] = key((), "Prefixes of the names of further collections to search.")
     query: QuerySettings | None = key(None, "Overrides of the query section.")
     answer: AnswerSettings | None = key(None, "Overrides of the answer section.")
     llm: LlmSettings | None = key(None, "Overrides of the llm section.")
     prompt: PromptSettings | None = key(None, "Overrides of the prompts.")
 
     def apply_to(self, settings: Settings) -> Settings:
-        """Return the settings with the keys of this profile applied. Other keys do not change."""
+        """Return the settings with this profile's keys applied. Other keys do not change."""
         changed = {
             name: getattr(settings, name).model_copy(update=section.model_dump(exclude_unset=True))
             for name in ("query", "answer", "llm")

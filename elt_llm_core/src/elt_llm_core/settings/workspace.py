@@ -1,4 +1,4 @@
-"""The identity of a workspace: its folder on this machine, and the database that has its documents and state."""
+"""The place of a workspace: its folder on this machine, and the database that stores its documents and state."""
 
 import os
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ StorageBackend = Literal["sqlite", "postgres"]
 
 @dataclass(frozen=True)
 class Workspace:
-    """A workspace. With SQLite, `folder` has everything.
+    """A workspace. With SQLite, `folder` contains everything.
 
-    With PostgreSQL, `folder` has uploads, models, and a cache of generation files, which any machine builds again. The
-    connection string is read when a connection is opened, so that no object holds the password.
+    With PostgreSQL, `folder` contains uploads, models, and a cache of generation files, which any machine can rebuild.
+    The connection string is read whenever a connection is opened, so that no object keeps the password.
     """
 
     folder: Path
@@ -25,7 +25,7 @@ class Workspace:
 
     @property
     def is_shared(self) -> bool:
-        """Whether documents and state are on a database server, which other machines can use as well."""
+        """Whether documents and state are on a database server, which other machines can use, too."""
         return self.backend == "postgres"
 
     def connection_string(self) -> str:
@@ -38,7 +38,7 @@ class Workspace:
             except (OSError, UnicodeDecodeError) as error:
                 raise SettingsError(
                     f"The file {self.dsn_file} with the connection string cannot be read.",
-                    hint="storage.dsn_file names it; its text is like postgresql://USER:PASSWORD@HOST:5432/DATABASE.",
+                    hint="Set storage.dsn_file to a file with postgresql://USER:PASSWORD@HOST:5432/DATABASE.",
                 ) from error
         if not found.strip():
             raise SettingsError(
@@ -50,5 +50,5 @@ class Workspace:
 
 
 def as_workspace(place: Path | Workspace) -> Workspace:
-    """Return the workspace; a path is the folder of a workspace with SQLite."""
+    """Return the workspace. A path is taken as the folder of a workspace with SQLite."""
     return place if isinstance(place, Workspace) else Workspace(place)

@@ -1,4 +1,4 @@
-"""The stored calibrations of answer confidence by collection, and the server's metrics by period."""
+"""Stored calibrations of answer confidence, by collection, and the server's metrics, by period."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,10 +10,7 @@ from elt_llm_core.store.records import utc_now
 
 @dataclass(frozen=True)
 class StoredCalibration:
-    """A calibration, as JSON text in `fitted`.
-
-    `generation` is the identity of a generation, and `profile` is the key of a profile's settings.
-    """
+    """A calibration, as JSON text in `fitted`, for a generation's identity and the key of a profile's settings."""
 
     generation: str
     profile: str
@@ -22,10 +19,10 @@ class StoredCalibration:
 
 
 class CalibrationTable(DatabaseTable):
-    """The calibrations in a state database, each a JSON text by generation and profile."""
+    """The calibrations in a state database, one JSON text for each generation and profile."""
 
     def put(self, collection: str, generation: str, profile: str, fitted: str) -> None:
-        """Store a calibration and replace the former one of the same generation and profile."""
+        """Store a calibration, replacing the previous one for the same generation and profile."""
         self._database.execute(
             "INSERT INTO calibrations VALUES (?, ?, ?, ?, ?) ON CONFLICT (collection, generation, profile)"
             " DO UPDATE SET fitted = excluded.fitted, created_at = excluded.created_at",
@@ -33,7 +30,7 @@ class CalibrationTable(DatabaseTable):
         )
 
     def find(self, collection: str, generation: str, profile: str) -> str | None:
-        """Return the calibration of exactly this generation and profile, or None."""
+        """Return the calibration for exactly this generation and profile, or None."""
         row: tuple[Any, ...] | None = self._database.row(
             "SELECT fitted FROM calibrations WHERE collection = ? AND generation = ? AND profile = ?",
             (collection, generation, profile),
@@ -61,14 +58,14 @@ class CalibrationTable(DatabaseTable):
 
 Period = Literal["total", "hour", "day"]
 PeriodStart = tuple[Period, str]
-"""A period and its start. The start is in ISO 8601 and UTC, to the hour or the day, and empty for the total."""
+"""A period and its start, which is ISO 8601 in UTC, to the hour or the day, and empty for the total."""
 
 
 class MetricTable(DatabaseTable):
     """The metrics in a state database, one row per period with data."""
 
     def add(self, further: Mapping[PeriodStart, str], merged: Callable[[str, str], str]) -> None:
-        """Add metrics to the stored rows of their periods atomically. `merged` combines a stored and a new value."""
+        """Add metrics to the stored rows, by period, atomically. `merged` combines a stored and a new value."""
         with self._database.transaction():
             for (period, start), content in further.items():
                 row = self._database.row("SELECT content FROM measures WHERE period = ? AND start = ?", (period, start))
@@ -80,9 +77,9 @@ class MetricTable(DatabaseTable):
                 )
 
     def of(self, period: Period, since: str = "", most: int = 10_000) -> dict[str, str]:
-        """Return the content of each row of a period by its start, oldest first.
+        """Return the rows of a kind of period: their contents by start, oldest first.
 
-        Only rows that start at `since` or later are returned, and of these the last `most`.
+        At most the latest `most` rows that start at `since` or later are returned.
         """
         rows = self._database.rows(
             "SELECT start, content FROM measures WHERE period = ? AND start >= ? ORDER BY start DESC LIMIT ?",
@@ -91,5 +88,5 @@ class MetricTable(DatabaseTable):
         return {str(start): str(content) for start, content in reversed(rows)}
 
     def prune(self, period: Period, before: str) -> None:
-        """Delete the rows of a period with a start before `before`."""
+        """Delete the rows of a kind of period that start before `before`."""
         self._database.execute("DELETE FROM measures WHERE period = ? AND start < ?", (period, before))

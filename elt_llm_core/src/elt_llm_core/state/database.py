@@ -1,4 +1,4 @@
-"""The SQLite file `state.sqlite3`, written in short transactions that never wait for the writer's lock."""
+"""The state database `state.sqlite3`, written in short transactions that never wait for the writer's lock."""
 
 from contextlib import closing
 from pathlib import Path
@@ -26,7 +26,7 @@ def has_state(place: Path | Workspace) -> bool:
 
 
 def open_state(place: Path | Workspace) -> Database:
-    """Open, create or migrate the database. The caller closes it. Raises StoreError for a newer or read-only one."""
+    """Open the state database, creating or migrating it if needed. Raises StoreError if it is newer or read-only."""
     workspace = as_workspace(place)
     data_dir = workspace.folder
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -35,11 +35,11 @@ def open_state(place: Path | Workspace) -> Database:
         return _open_shared_state(workspace)
     database = SqliteDatabase(data_dir / STATE_NAME, for_writing=True)
     try:
-        # Overwrite deleted rows, because they may quote a purged document.
+        # Deleted rows are overwritten, because they may quote a purged document.
         database.execute("PRAGMA secure_delete = ON")
         if schema_version(database) == STATE_VERSION:
             return database
-        with database.transaction():  # if two processes migrate at once, the second one finds the current version
+        with database.transaction():  # if two processes migrate at once, the second one finds the work done
             version = schema_version(database)
             if version > STATE_VERSION:
                 raise StoreError(

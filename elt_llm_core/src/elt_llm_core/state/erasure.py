@@ -1,4 +1,4 @@
-"""Erase quotes of removed documents from conversations, feedback, job rows, reviews and trace files."""
+"""Erase quotes from removed documents in conversations, feedback, job rows, reviews and trace files."""
 
 import fcntl
 import json
@@ -26,7 +26,7 @@ MAX_FILE_BYTES = 16 << 20
 
 
 class TraceFiles:
-    """The latest `most` trace files. Several processes may append. Each day has one file, and more if that is full."""
+    """The latest `most` trace files: one per day, or more if it gets full. Several processes may append."""
 
     def __init__(self, data_dir: Path, most: int, largest: int = MAX_FILE_BYTES) -> None:
         self._folder, self._most, self._largest = data_dir / TRACES_FOLDER, most, largest
@@ -50,10 +50,10 @@ class TraceFiles:
 
 
 def erase_trace_lines(data_dir: Path, is_doomed: ErasePredicate) -> int:
-    """Remove the lines for which `is_doomed` returns true from every trace file, and return how many were removed.
+    """Remove the lines for which `is_doomed` is true from all trace files, and return the number of removed lines.
 
-    `is_doomed` receives the documents and the text of a line. Files are rewritten, so that the bytes of removed lines
-    are gone. Raises StoreError if a file cannot be rewritten.
+    `is_doomed` receives a line's documents and text. Files are rewritten, so that the removed bytes are gone. Raises
+    StoreError if a file cannot be rewritten.
     """
     try:
         return sum(_remove_lines(path, is_doomed) for path in sorted((data_dir / TRACES_FOLDER).glob("*.jsonl")))
@@ -79,7 +79,7 @@ def _remove_lines(path: Path, is_doomed: ErasePredicate) -> int:
 
 
 def _is_line_erased(line: bytes, is_doomed: ErasePredicate) -> bool:
-    """Return whether to remove a line. A truncated line is always removed, since its documents are unknown."""
+    """Return whether to remove a line. Truncated lines are always removed, because their documents are unknown."""
     try:
         trace = json.loads(line)
     except ValueError:
@@ -108,7 +108,7 @@ class ErasureCounts:
 
 @dataclass(frozen=True)
 class _ErasureRule:
-    """The rule that erases an entry if it quotes a document for which `is_gone` is true, or contains one of `words`."""
+    """Erases an entry if it quotes a document for which `is_gone` is true, or if it contains one of `words`."""
 
     is_gone: Callable[[QuotedDocument], bool]
     words: Sequence[str] = ()
@@ -132,7 +132,7 @@ class _ErasureRule:
 
 
 def erase_forgotten(store: Store, collection: str, document_ids: Collection[str]) -> ErasureCounts:
-    """Delete each turn, row, review, feedback and trace that shows one of the documents. Raises StoreError."""
+    """Delete all turns, rows, reviews, feedback and traces that show one of the documents, or raise StoreError."""
 
     def is_gone(quoted: QuotedDocument) -> bool:
         return quoted[0] == collection and (quoted[1] in document_ids or quoted[1] == ANY_DOCUMENT)
@@ -143,9 +143,8 @@ def erase_forgotten(store: Store, collection: str, document_ids: Collection[str]
 def erase_unpublished(store: Store, chosen: Sequence[CollectionRecord], samples: Sequence[str]) -> ErasureCounts:
     """Delete turns, rows, reviews, feedback and traces that show unpublished documents of these collections.
 
-    `samples` are words taken from erased text. Entries that contain a sample are deleted too, unless published text
-    contains the same sample. The bytes of deleted entries are erased. Raises StoreError if the state cannot be
-    rewritten.
+    `samples` are words from erased text. Entries that contain a sample are deleted too, unless the sample also occurs
+    in published text. The bytes of deleted entries are erased. Raises StoreError if the state cannot be rewritten.
     """
     published = {
         (record.name, document.document_id, document.document_hash)
@@ -163,7 +162,7 @@ def erase_unpublished(store: Store, chosen: Sequence[CollectionRecord], samples:
     def erase(state: Database) -> ErasureCounts:
         words = [sample for sample in samples if not is_text_published(store, sample)]
         erased = _ErasureRule(is_gone, words).erase(state)
-        JobQueue(state).forget_ended()  # ended jobs name files, and no caller waits for these jobs
+        JobQueue(state).forget_ended()  # ended jobs contain file names, and nobody waits for them
         state.erase_deleted()
         return erased
 
@@ -171,9 +170,9 @@ def erase_unpublished(store: Store, chosen: Sequence[CollectionRecord], samples:
 
 
 def erase_dropped(store: Store, collection: str) -> ErasureCounts:
-    """Delete calibrations, feedback, rows and reviews of a dropped collection.
+    """Delete a dropped collection's calibrations, feedback, rows and reviews.
 
-    The next purge deletes conversation turns about the collection. Raises StoreError if the state cannot be written.
+    The next purge deletes conversation turns about it. Raises StoreError if the state cannot be written.
     """
     doom = _ErasureRule(lambda quoted: quoted[0] == collection)
 

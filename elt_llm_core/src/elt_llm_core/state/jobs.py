@@ -1,4 +1,4 @@
-"""Jobs: the server's queue, and the rows and reviews of batch jobs. A row is stored as soon as it is finished."""
+"""The server's job queue, and the rows and reviews of batch jobs. A row is stored as soon as it is finished."""
 
 import hashlib
 import json
@@ -17,13 +17,13 @@ from elt_llm_core.store.records import utc_now
 
 JobStatus = Literal["queued", "running", "done", "failed", "cancelled"]
 ENDED_STATUSES: tuple[JobStatus, ...] = ("done", "failed", "cancelled")
-MAX_ATTEMPTS = 3  # starts of a job whose process died each time
+MAX_ATTEMPTS = 3  # starts of a job before it fails, if its process dies every time
 _NO_LIMIT = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
 class QueuedJob:
-    """A job of the server. `arguments` depend on its kind. `result` and `progress` are JSON objects, empty at first."""
+    """A job in the server's queue. `arguments` depend on `kind`. `result` and `progress` are empty at first."""
 
     id: str
     kind: str
@@ -40,12 +40,12 @@ class QueuedJob:
 
     @property
     def has_ended(self) -> bool:
-        """Return whether the job has ended: done, failed or cancelled."""
+        """Whether the job is done, failed or cancelled."""
         return self.status in ENDED_STATUSES
 
     @property
     def collections(self) -> tuple[str, ...]:
-        """The collections that the arguments `collections` or `collection` name."""
+        """The names of the collections in the arguments `collections` or `collection`."""
         named = self.arguments.get("collections") or [self.arguments.get("collection")]
         return tuple(str(name) for name in named if name)
 
@@ -77,7 +77,7 @@ class JobQueue(DatabaseTable):
     def next(self, kinds: Collection[str] = (), besides: Collection[str] = (), machine: str = "") -> QueuedJob | None:
         """Return the oldest queued job of these kinds (default: any) whose id is not in `besides`, or None.
 
-        The job stays queued. Jobs whose argument `machine` names another machine, which has their files, are left out.
+        The job stays queued. Jobs for another `machine`, where their files are, are left out.
         """
         rows = self._database.rows(f"{_SELECT_JOB} WHERE status = 'queued' ORDER BY rowid")
         waiting = (job for job in map(_job_from_row, rows) if job.id not in besides)
@@ -120,7 +120,7 @@ class JobQueue(DatabaseTable):
     def wait_again(self, identity: str, *, counted: bool) -> None:
         """Put a running job back into the queue.
 
-        If `counted` is false, for example because a lock was held, the attempt does not count.
+        If `counted` is false, for example because a lock was held, this attempt does not count.
         """
         self._database.execute(
             "UPDATE queued_jobs SET status = 'queued', pid = NULL, attempts = attempts - ?, updated_at = ?"
@@ -129,7 +129,7 @@ class JobQueue(DatabaseTable):
         )
 
     def abandoned(self, identity: str, reason: str) -> None:
-        """Put a job whose process died back into the queue. After `MAX_ATTEMPTS` attempts, it fails with `reason`."""
+        """Put a job whose process died back into the queue. After `MAX_ATTEMPTS`, it fails with `reason`."""
         job = self.get(identity)
         if job.attempts >= MAX_ATTEMPTS:
             self.end(identity, "failed", job.result, f"{reason} This was tried {job.attempts} times.")
@@ -137,14 +137,14 @@ class JobQueue(DatabaseTable):
             self.wait_again(identity, counted=True)
 
     def cancel(self, identity: str) -> QueuedJob:
-        """Cancel a job. Its process sees the status and stops. Raises UsageError if no job has this id."""
+        """Cancel a job, unless it has ended. A running process notices and stops. Raises UsageError for unknown ids."""
         job = self.get(identity)
         if not job.has_ended:
             self.end(identity, "cancelled", job.result)
         return self.get(identity)
 
     def pending_uploads(self) -> set[tuple[str, str]]:
-        """Return collection and file name of every upload that a queued or running job will read."""
+        """Return the collection and file name of every upload that a queued or running job will read."""
         return {
             (str(job.arguments.get("collection")), str(name))
             for job in self.all(("queued", "running"), _NO_LIMIT)
@@ -169,7 +169,7 @@ def _job_from_row(row: Row) -> QueuedJob:
 
 
 QuotedDocument = tuple[str, str, str]
-"""The collection, document id and hash of a quoted document. The id `*` means any document of the collection."""
+"""The collection, document id and hash of a quoted document. The id `*` means any document in the collection."""
 ANY_DOCUMENT = "*"
 _EMPTY_TEXT = "''"
 _OF_ROW = "job = ? AND kind = ? AND part = ? AND row_key = ?"
@@ -193,7 +193,7 @@ class RowId(NamedTuple):
 
 @dataclass(frozen=True)
 class StoredRow:
-    """A finished row of a batch job, as JSON text. `made_from` is the hash of all inputs of the row."""
+    """A finished row of a batch job, with JSON text as `content`. `made_from` is a hash of all the row's inputs."""
 
     place: RowId
     made_from: str
@@ -206,7 +206,7 @@ class StoredRow:
 
 @dataclass(frozen=True)
 class OutputRow:
-    """A row of a batch job, as last written to the output. `digest` is a hash of the fields that a reviewer sees."""
+    """A batch job's row as last written to its output. `digest` is a hash of the fields that a reviewer sees."""
 
     place: RowId
     content: str
@@ -216,7 +216,7 @@ class OutputRow:
 
 @contextmanager
 def job_lock(place: Path | Workspace, name: JobName) -> Iterator[None]:
-    """Hold the lock of a batch job until the block or process ends. Raises LockHeld, which names the other process."""
+    """Hold a batch job's lock during the block. If another process holds it, raises LockHeld, which names it."""
     digest = hashlib.sha256(f"{name.kind}\0{name.job}".encode()).hexdigest()[:16]
     workspace, part = as_workspace(place), f"jobs/{digest}"
     for private in (workspace.folder, workspace.folder / "jobs"):
@@ -237,10 +237,10 @@ class JobRowTable(DatabaseTable):
     """The rows of all batch jobs in a state database. Threads and processes can use the table concurrently."""
 
     def put(self, name: JobName, row: StoredRow) -> None:
-        """Store a finished row durably and replace the former row of the same key.
+        """Store a finished row durably, replacing the previous row with the same key.
 
-        Rows that were written with and without a language model do not replace each other. A run without a reachable
-        model server therefore does not discard earlier model output.
+        A row written without a language model does not replace one written with a model, or the reverse. A run that
+        cannot reach the model server therefore does not discard earlier output from the model.
         """
         names = (*name, *row.place)
         with self._database.transaction():
@@ -277,7 +277,7 @@ class JobRowTable(DatabaseTable):
             )
 
     def show(self, name: JobName, rows: Iterable[OutputRow]) -> None:
-        """Store the rows of the current output and delete the rows of the former output."""
+        """Store the rows of the current output, replacing those of the previous output."""
         values = [
             (*name, number, *row.place, row.content, row.digest, quoted_to_json(row.documents))
             for number, row in enumerate(rows)
@@ -306,9 +306,9 @@ class JobRowTable(DatabaseTable):
         return None if row is None else OutputRow(place, row[0], row[1], quoted_from_json(row[2]))
 
     def erase(self, is_gone: ErasePredicate) -> int:
-        """From the stored rows and the rows of the last output, delete every row for which `is_gone` is true.
+        """Delete every row for which `is_gone` is true, both from the stored rows and from the last output.
 
-        Returns the number of deleted rows. A row that is in both counts once.
+        Returns the number of deleted rows, where a row that is in both counts once.
         """
         return len(self._erase_from("job_rows", is_gone) | self._erase_from("job_shown", is_gone))
 
@@ -335,7 +335,7 @@ def quoted_to_json(documents: Iterable[QuotedDocument]) -> str:
 class StoredReview:
     """A review of a row that quotes `documents`. `digest` is a hash of the fields that the reviewer saw.
 
-    `applied` is false in the history if the review did not become that of the row, because a newer one was kept.
+    In the history, `applied` is false if the review was not applied to its row, because a newer review was kept.
     """
 
     place: RowId
@@ -373,7 +373,7 @@ class JobReviewTable(DatabaseTable):
     """The reviews of all batch jobs in a state database."""
 
     def put(self, name: JobName, reviews: Iterable[StoredReview]) -> None:
-        """Store reviews with the current time in one transaction; former reviews of the rows stay in the history."""
+        """Store reviews with the current time, in one transaction. Earlier reviews of the rows stay in the history."""
         lines = _review_lines(name, reviews)
         with self._database.transaction():
             self._database.execute_many(
@@ -384,7 +384,7 @@ class JobReviewTable(DatabaseTable):
             self._database.execute_many(_ADD_TO_HISTORY, [(*line, True) for line in lines])
 
     def put_aside(self, name: JobName, reviews: Iterable[StoredReview]) -> None:
-        """Add reviews that are not applied to the history of their rows, unless the history has the same review."""
+        """Add reviews to their rows' history without applying them, unless the history contains the same review."""
         new = [
             review
             for review in reviews
@@ -402,7 +402,7 @@ class JobReviewTable(DatabaseTable):
         return {review.place: review for review in map(_stored_review, rows)}
 
     def history(self, name: JobName, place: RowId) -> list[StoredReview]:
-        """Return all reviews of a row, oldest first. The last applied one is the current review."""
+        """Return all reviews of a row, oldest first. The last one that was applied is the current review."""
         rows = self._database.rows(
             f"SELECT {_REVIEW_COLUMNS}, applied FROM job_review_history WHERE {_OF_ROW} ORDER BY number",  # noqa: S608
             (*name, *place),
@@ -410,7 +410,7 @@ class JobReviewTable(DatabaseTable):
         return [_stored_review(row) for row in rows]
 
     def rest_on(self, name: JobName, place: RowId, documents: frozenset[QuotedDocument]) -> None:
-        """Replace the stored list of documents that a reviewed row quotes."""
+        """Replace the stored set of documents that a reviewed row quotes."""
         self._database.execute(
             f"UPDATE job_reviews SET documents = ? WHERE {_OF_ROW}",  # noqa: S608 - column names only
             (quoted_to_json(documents), *name, *place),
@@ -419,7 +419,8 @@ class JobReviewTable(DatabaseTable):
     def erase(self, is_gone: ErasePredicate) -> int:
         """Erase the reviews for which `is_gone` is true, and return how many were erased.
 
-        If the row still exists, its review status is kept. The comment is erased, since it may repeat document text.
+        If the row is still in the output, its review keeps the status. The comment, which may repeat document text, and
+        the documents are erased.
         """
         names = "job, kind, part, row_key"
         rows = self._database.rows(

@@ -1,4 +1,4 @@
-"""API keys and their permissions, stored as hashes and cached in memory for the server."""
+"""API keys with their permissions. Keys are stored as hashes, and the server caches them in memory."""
 
 import hashlib
 import hmac
@@ -20,7 +20,7 @@ from elt_llm_core.utilities import Closeable
 
 KEY_PREFIX = "elt_"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
-# Callers without a key have this name. A key with this name would own their conversations.
+# The name of callers without a key. A key with this name would own their conversations.
 _NAME_TAKEN = "local"
 _SECRET_BYTES = 32  # a secret is random, so a fast hash is sufficient
 
@@ -54,7 +54,7 @@ class KeyTable(DatabaseTable):
     ) -> str:
         """Create a key and return its secret, which is not stored.
 
-        Raises UsageError for a taken or invalid name, and for a key with conditions that administers the server.
+        Raises UsageError if the name is taken or invalid, or if a key with conditions is to administer the server.
         """
         if not _NAME.fullmatch(name) or name.lower() == _NAME_TAKEN:
             raise UsageError(
@@ -108,10 +108,10 @@ def _key_record(row: Row) -> KeyRecord:
 
 
 class KeyCache(Closeable):
-    """A cache of the keys that reloads them when another connection has changed the database.
+    """A cache of the keys, which are reloaded when the database has changed.
 
-    The cache has its own read-only connection, which never waits for a writer and detects changes by other connections
-    at once (https://www.sqlite.org/pragma.html#pragma_data_version).
+    With SQLite, the cache uses its own read-only connection, which never waits for a writer and detects changes by
+    others at once (https://www.sqlite.org/pragma.html#pragma_data_version).
     """
 
     def __init__(self, place: Path | Workspace) -> None:
@@ -127,7 +127,7 @@ class KeyCache(Closeable):
 
     @property
     def has_keys(self) -> bool:
-        """Return whether any API key exists."""
+        """Whether any API key exists."""
         return bool(self._now())
 
     def find(self, secret: str) -> KeyRecord | None:

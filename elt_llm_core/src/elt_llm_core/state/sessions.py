@@ -1,4 +1,4 @@
-"""Conversations turn by turn, and feedback on their answers."""
+"""Conversations, turn by turn, and feedback on answers."""
 
 import json
 import uuid
@@ -13,7 +13,7 @@ from elt_llm_core.store.database import DatabaseTable
 from elt_llm_core.store.records import utc_now
 
 EARLIER_TURNS_KEY = "earlier_turns"
-"""The key in the metadata of a result that lists the numbers of the earlier turns that a language model read for it."""
+"""The key in a result's metadata that lists the numbers of earlier turns that the language model read."""
 _ALL = (1 << 63) - 1  # turns
 _MAX_TITLE = 80  # characters
 _MIN_PREFIX_LENGTH = 4  # characters of a shortened conversation id
@@ -144,11 +144,11 @@ class SessionTable(DatabaseTable):
         self._database.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
 
     def erase(self, is_gone: Callable[[QueryResult], bool]) -> int:
-        """Delete the turns for whose result `is_gone` is true, and the turns that depend on a deleted turn.
+        """Delete the turns whose result `is_gone`, and the turns that depend on a deleted turn.
 
-        A turn depends on a deleted turn if it is a follow-up question right after the deleted turn, or if a model read
-        the deleted turn to write the answer. A conversation without turns is deleted. Otherwise, the first remaining
-        question becomes the title. Returns the number of deleted turns.
+        A turn depends on a deleted turn if it is a follow-up question directly after it, or if the model read it to
+        write the answer. A conversation that has no turns left is deleted. Otherwise its first remaining question
+        becomes the title. Returns the number of deleted turns.
         """
         return sum(self._erase_of(record, is_gone) for record in self.all())
 
@@ -201,7 +201,7 @@ class RatedAnswer:
 
 @dataclass(frozen=True)
 class FeedbackRecord:
-    """The feedback of one caller on one answer."""
+    """One caller's feedback on one answer."""
 
     feedback_id: str
     answer: RatedAnswer
@@ -214,7 +214,7 @@ class FeedbackTable(DatabaseTable):
     """The feedback in a state database. Deleting a turn deletes its feedback, too."""
 
     def give(self, answer: RatedAnswer, verdict: Verdict, comment: str) -> FeedbackRecord:
-        """Store feedback and replace former feedback of the same caller on the same answer."""
+        """Store feedback, replacing the same caller's earlier feedback on the same answer."""
         record = FeedbackRecord(uuid.uuid4().hex, answer, verdict, comment, utc_now())
         subject = (answer.owner, answer.session, answer.turn, answer.request_id)
         quoted = (answer.question, " ".join(answer.collections), quoted_to_json(answer.documents))

@@ -20,17 +20,17 @@ _INTERVAL = timedelta(days=1)  # between two daily copies
 
 
 def back_up(database: SqliteDatabase, schema: int) -> Path:
-    """Copy the store durably to `backups/store-schema-N-TIME.sqlite3` before a migration. Raises StoreError."""
+    """Before a migration, copy the store durably to `backups/store-schema-N-TIME.sqlite3`, or raise StoreError."""
     target = _copy(database, f"{_BEFORE_MIGRATION}{schema}-")
     _delete_oldest(database.path.parent, _BEFORE_MIGRATION, _MAX_BEFORE_MIGRATIONS)
     return target
 
 
 def rotate_backups(database: Database, keep: int) -> Path | None:
-    """Copy the store durably to `backups/store-copy-TIME.sqlite3` if the last copy is older than a day.
+    """Copy the store durably to `backups/store-copy-TIME.sqlite3` if the last copy is at least a day old.
 
-    The latest `keep` copies are kept. Returns the path of the new copy, or None if none is due. The caller has checked
-    that the store is undamaged. Of a server, no copy is made. Raises StoreError if there is no space for the copy.
+    The latest `keep` copies are kept. Returns the path of the new copy, or None if no copy was due. The caller must
+    have checked that the store is undamaged. A database server is not copied. Raises StoreError if space is too small.
     """
     if not isinstance(database, SqliteDatabase):
         return None
@@ -51,7 +51,7 @@ def backup_age(data_dir: Path) -> timedelta | None:
     times = [path.stem[-_LENGTH_OF_TIME:] for path in list_backups(data_dir) if path.name.startswith(_DAILY)]
     try:
         return datetime.now(UTC) - datetime.strptime(times[-1], _TIME).replace(tzinfo=UTC) if times else None
-    except ValueError:  # a file that somebody else put there
+    except ValueError:  # this program did not write the file
         return None
 
 

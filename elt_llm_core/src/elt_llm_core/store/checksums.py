@@ -1,4 +1,4 @@
-"""Checksums of the rows of the store: a writer's connection stores them, and every check compares them.
+"""Checksums of the store's rows. A writer stores one with each row, and checks compare them with the rows.
 
 SQLite notices damage to the structure of a page, but not to the values in a row.
 """
@@ -10,7 +10,7 @@ _MAX_FAULTS = 100  # faults that one check lists
 
 
 def keep_checksums(database: SqliteDatabase) -> None:
-    """Let this connection store a checksum with every row that it adds or changes."""
+    """Add temporary triggers, so that this connection stores a checksum with every row that it adds or changes."""
     for table in read_checked_tables(database).values():
         same = " AND ".join(f"{column} = NEW.{column}" for column in table.key)
         columns = ", ".join(table.values + table.blobs)
@@ -28,9 +28,9 @@ def fill_checksums(database: SqliteDatabase) -> None:
 
 
 def find_damage(database: Database) -> list[str]:
-    """Return the faults of the database, each as a phrase: damaged structure, else rows that have changed.
+    """Return the database's faults, each as a phrase: damage to its structure or, if there is none, changed rows.
 
-    A server checks its pages by itself whenever it reads them.
+    The list is empty for a database server, which checks its pages itself whenever it reads them.
     """
     if not isinstance(database, SqliteDatabase):
         return []
@@ -42,7 +42,7 @@ def find_damage(database: Database) -> list[str]:
 
 
 def check_truth(database: SqliteDatabase) -> None:
-    """Raise StoreError if the database is damaged, so that a writer builds upon undamaged rows only."""
+    """Raise StoreError if the database is damaged, so that a writer never builds on damaged rows."""
     if faults := find_damage(database):
         more = f" ({len(faults) - 1} more faults were found)" if len(faults) > 1 else ""
         raise StoreError(

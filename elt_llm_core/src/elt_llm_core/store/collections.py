@@ -1,4 +1,4 @@
-"""Collections by name, the folders and jobs that filled them, their runs, and the files of the last scan."""
+"""Collections with their source folders, the jobs that filled them, their ingest runs, and the last scan's files."""
 
 import json
 import re
@@ -14,11 +14,11 @@ from elt_llm_core.utilities import nearest_names
 
 @dataclass(frozen=True)
 class CollectionJob:
-    """The job that filled a collection.
+    """The ingest job that filled a collection.
 
-    If the job splits files into groups, `group` is the group of this collection and `files` are the keys of its files.
-    A key identifies a file's path, bytes and reader. To find the groups of a file with a known key, the file need not
-    be read.
+    A job may split its files into groups, with one collection for each. Then `group` is this collection's group, and
+    `files` are the keys of its files. A key identifies a file's path, bytes and reader, so the group of a file with a
+    known key is found without reading the file.
     """
 
     job: str
@@ -70,11 +70,11 @@ class CollectionTable(DatabaseTable):
         return [_collection_record(row) for row in rows]
 
     def find(self, name: str) -> CollectionRecord | None:
-        """Return the collection of this name, or None."""
+        """Return the collection with this name, or None."""
         return next((record for record in self.all() if record.name == name), None)
 
     def get(self, name: str) -> CollectionRecord:
-        """Return the collection of this name. Raises UnknownCollection with the nearest names."""
+        """Return the collection with this name. If there is none, raises UnknownCollection with similar names."""
         found = self.find(name)
         if found is None:
             near = nearest_names(name, [record.name for record in self.all()])
@@ -85,7 +85,7 @@ class CollectionTable(DatabaseTable):
         return found
 
     def create(self, name: str) -> CollectionRecord:
-        """Return the collection of this name, creating it if needed."""
+        """Return the collection with this name, creating it if needed."""
         self._database.execute(
             "INSERT INTO collections (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING",
             (check_collection_name(name), utc_now()),
@@ -93,7 +93,7 @@ class CollectionTable(DatabaseTable):
         return self.get(name)
 
     def delete(self, collection: int) -> None:
-        """Remove every row of the collection, in one transaction."""
+        """Delete the collection and all its rows, in one transaction."""
         with self._database.transaction():
             self._database.execute("DELETE FROM generations WHERE collection = ?", (collection,))
             self._database.execute("DELETE FROM collections WHERE id = ?", (collection,))
@@ -108,7 +108,7 @@ class CollectionTable(DatabaseTable):
         self._database.execute("UPDATE collections SET job = ? WHERE id = ?", (filling.to_json(), collection))
 
     def take_number(self, collection: int) -> int:
-        """Return a generation number that was never used."""
+        """Reserve and return a generation number that was never used before."""
         statement = "UPDATE collections SET last_number = last_number + 1 WHERE id = ? RETURNING last_number"
         row = self._database.row(statement, (collection,))
         return int(row[0]) if row else 1
@@ -176,7 +176,7 @@ class FileTable(DatabaseTable):
         return {str(row[0]): FileRecord(*row) for row in rows}
 
     def record(self, collection: int, seen: Sequence[FileRecord], gone: Sequence[str]) -> None:
-        """Store the files of a scan and delete the rows of missing documents."""
+        """Store the files seen by a scan, and delete the rows of the documents in `gone`."""
         with self._database.transaction():
             self._database.execute_many(
                 f"INSERT INTO files (collection, {_FILE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"

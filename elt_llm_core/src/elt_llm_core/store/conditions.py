@@ -1,7 +1,7 @@
-"""Conditions on documents that the permissions of a caller carry, such as `tenant_id=acme`.
+"""Conditions in a caller's permissions, such as `tenant_id=acme`, which restrict the documents that the caller sees.
 
-A condition is a plain value, so every back end can enforce it in its own way, such as by a row-level policy of a
-database.
+A condition is a plain value, so every back end can enforce it in its own way, such as by a database's row-level
+policy.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,12 +14,12 @@ from elt_llm_core.store.records import OWNER_FIELDS
 from elt_llm_core.utilities import leaves_out_conditions
 
 LONGEST_VALUE = 60  # characters
-_LONGEST_QUOTED = 200  # characters; a quoted value is also the name of a folder, which has at most 255
+_LONGEST_QUOTED = 200  # characters; a quoted value is part of a folder name, which may have at most 255
 
 
 @dataclass(frozen=True)
 class DocumentCondition:
-    """A condition of a key or a group: the field of a document must have one of these values, compared exactly.
+    """A condition of an API key or a group: a document's `field` must equal one of `values`, compared exactly.
 
     Only `OWNER_FIELDS` can be used, because a document cannot set these fields by its own content.
     """
@@ -28,20 +28,18 @@ class DocumentCondition:
     values: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        """Raise UsageError for a field or a value that cannot be used."""
+        """Raise UsageError if the field is not in `OWNER_FIELDS`, or if a value is missing or too long."""
         if self.field not in OWNER_FIELDS:
             raise UsageError(
                 f"'{self.field}' cannot be a condition of a key or a group.",
                 hint=f"Use one of {', '.join(OWNER_FIELDS)}: documents cannot set these fields by their own content.",
             )
         if not self.values or not all(map(_is_value, self.values)):
-            hint = (
-                f"Use at most {_LONGEST_QUOTED} characters, where all but letters and digits of ASCII count as several."
-            )
+            hint = f"Use at most {_LONGEST_QUOTED} characters; all except ASCII letters and digits count as several."
             raise UsageError(f"A value of '{self.field}' needs 1 to {LONGEST_VALUE} characters.", hint=hint)
 
     def __str__(self) -> str:
-        """Return the condition as a filter."""
+        """Return the condition in the syntax of a filter, such as `tenant_id=acme`."""
         listed = ",".join(f'"{value}"' if "," in value else value for value in self.values)
         return f"{self.field}={self.values[0]}" if len(self.values) == 1 else f"{self.field} in {listed}"
 
@@ -55,7 +53,7 @@ class DocumentCondition:
         return {"field": self.field, "values": list(self.values)}
 
     def admits(self, metadata: Mapping[str, Any]) -> bool:
-        """Return whether a document with this metadata fulfils the condition. A missing field never does."""
+        """Return whether a document with this metadata fulfils the condition. Without the field, it does not."""
         return str(metadata.get(self.field, "")) in self.values
 
 
@@ -73,11 +71,11 @@ def admit(conditions: DocumentConditions, metadata: Mapping[str, Any]) -> bool:
 
 
 def owner_folders(fields: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the folders for uploads with these owner fields, such as `tenant_id=acme`."""
+    """Return the names of the nested folders for uploads with these owner fields, such as `tenant_id=acme`."""
     return tuple(f"{name}={quote(fields[name], safe='')}" for name in OWNER_FIELDS if fields.get(name))
 
 
 def fields_of_folders(folders: Sequence[str]) -> dict[str, str]:
-    """Return the owner fields that `owner_folders` wrote into the names of folders."""
+    """Return the owner fields that are encoded in folder names made by `owner_folders`."""
     pairs = (folder.partition("=") for folder in folders)
     return {name: unquote(value) for name, equals, value in pairs if equals and name in OWNER_FIELDS}

@@ -1,4 +1,4 @@
-"""Databases: what every statement needs of one, the SQLite file that is one, and the steps of a schema."""
+"""The interface to a database, its implementation for an SQLite file, and the steps of a schema."""
 
 import os
 import shutil
@@ -42,18 +42,18 @@ def sqlite_version() -> tuple[int, int, int]:
 class Database(Protocol):
     """A connection that threads can share. Outside `transaction`, each statement commits by itself.
 
-    One text of a statement is valid in every implementation: placeholders are `?` or `?1`, and `{}` of `rows_in`.
+    The same statement is valid in every implementation: its placeholders are `?` or `?1`, and `{}` in `rows_in`.
     Rows are always fetched completely, so that no statement leaves a read transaction open.
     """
 
     EACH_NUMBER: ClassVar[str]
-    """A table expression with a column `value`: the numbers of the JSON list that is its one parameter."""
+    """A table expression with a column `value`, which lists the numbers in its only parameter, a JSON list."""
     schema_folder: ClassVar[str]
-    """The folder of the schema steps in a package."""
+    """The folder within a package that contains its schema steps."""
 
     @property
     def name(self) -> str:
-        """The name for messages: a path, or host and database, without a password."""
+        """The name shown in messages: a path, or the host and the database without a password."""
 
     @property
     def folder(self) -> Path:
@@ -68,7 +68,7 @@ class Database(Protocol):
         return found[0] if found else None
 
     def rows_in(self, statement: str, values: Sequence[Any], *leading: Any) -> Iterator[Row]:
-        """Run a statement with `IN ({})` for batches of `values`, after `leading` parameters, and yield the rows."""
+        """Run a statement with `IN ({})` once for each batch of `values`, which come after the parameters `leading`."""
         for start in range(0, len(values), _BATCH_SIZE):
             batch = values[start : start + _BATCH_SIZE]
             yield from self.rows(statement.format(placeholders(batch)), (*leading, *batch))
@@ -82,13 +82,13 @@ class Database(Protocol):
         return int(number)
 
     def execute_many(self, statement: str, parameters: Iterable[Sequence[Any]]) -> None:
-        """Run one SQL statement once for each of `parameters`."""
+        """Run one statement with each list of parameters."""
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Run the statements of the block atomically and after each other's. Transactions cannot be nested."""
+        """Run the block's statements atomically, one block at a time. Transactions cannot be nested."""
 
     def whole(self, table: str, row: str) -> str:
-        """Return an SQL condition that is true, or ends the statement with StoreError if a row is damaged."""
+        """Return an SQL condition that is true. If the row is damaged, the statement fails with StoreError."""
 
     def schema_version(self) -> int:
         """Return the number of the last schema step, or 0 for an empty database."""
@@ -97,10 +97,10 @@ class Database(Protocol):
         """Store the number of the last schema step."""
 
     def schema_contains(self, text: str) -> bool:
-        """Return whether a definition of the schema contains a text, such as one that a damaged page brought in."""
+        """Return whether a definition in the schema contains `text`, for example because a page is damaged."""
 
     def change_mark(self) -> object:
-        """Return a value that differs when others may have changed the database, at the latest a second later."""
+        """Return a value that changes at most a second after others may have changed the database."""
 
     def size(self) -> int:
         """Return the size of the database in bytes."""
@@ -147,7 +147,7 @@ class SqliteDatabase(Database):
             self._connection.execute(statement, parameters)
 
     def execute_many(self, statement: str, parameters: Iterable[Sequence[Any]]) -> None:
-        """Run one SQL statement once for each of `parameters`."""
+        """Run one statement with each list of parameters."""
         with self._mutex, self._named_errors():
             self._connection.executemany(statement, parameters)
 
@@ -163,7 +163,7 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Run the statements of the block atomically. Transactions cannot be nested."""
+        """Run the block's statements atomically. Transactions cannot be nested."""
         with self._mutex:
             self.execute("BEGIN IMMEDIATE")
             try:
@@ -175,7 +175,7 @@ class SqliteDatabase(Database):
                 raise
 
     def whole(self, table: str, row: str) -> str:
-        """Return an SQL condition that is true, or ends the statement if a row does not match its checksum."""
+        """Return an SQL condition that is true. The statement fails if the row does not match its checksum."""
         return self.checked_tables[table].condition(row)
 
     def schema_version(self) -> int:
@@ -192,7 +192,7 @@ class SqliteDatabase(Database):
         return self.row("SELECT 1 FROM sqlite_schema WHERE instr(sql, ?) LIMIT 1", (text,)) is not None
 
     def change_mark(self) -> object:
-        """Return a number that grows with changes by others (https://www.sqlite.org/pragma.html#pragma_data_version)."""
+        """Return a value that changes when others write (https://www.sqlite.org/pragma.html#pragma_data_version)."""
         return self.row("PRAGMA data_version")
 
     @cached_property
@@ -210,7 +210,7 @@ class SqliteDatabase(Database):
 
         Raises StoreError if there is too little space, or if a reader keeps the log open.
         """
-        # SQLite's temporary file has no name, so a crash leaves nothing of it.
+        # SQLite's temporary file has no name, so nothing of it is left after a crash.
         named = os.environ.get("SQLITE_TMPDIR") or os.environ.get("TMPDIR")
         choices = (*([named] if named else []), "/var/tmp", "/usr/tmp", "/tmp")  # noqa: S108 - SQLite's list
         temporary = next((Path(it) for it in choices if Path(it).is_dir()), Path())
@@ -238,7 +238,7 @@ class SqliteDatabase(Database):
             self._connection.close()
 
     def _refuse_row(self, table: str, key: object) -> int:
-        """End the statement, because a row does not match its checksum. This is an SQL function."""
+        """Make the statement fail because a row does not match its checksum. SQL calls this as `refuse_row`."""
         self._damaged_row = f"row {key} of {table} has changed since it was stored"
         raise ValueError(self._damaged_row)
 
@@ -262,7 +262,7 @@ class SqliteDatabase(Database):
 
 
 def _is_damage(error: Exception) -> bool:
-    """Return whether SQLite found the file malformed, or a text that is not UTF-8."""
+    """Return whether the error means that the file is malformed or contains a text that is not UTF-8."""
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
         return isinstance(error, UnicodeDecodeError) or "UTF-8" in str(error)
@@ -270,20 +270,20 @@ def _is_damage(error: Exception) -> bool:
 
 
 def _described(error: Exception) -> str:
-    """Return what went wrong, without the text of a document, which must not appear in a terminal or log."""
+    """Describe the error without quoting a document's text, which must not appear in a terminal or log."""
     if isinstance(error, UnicodeDecodeError):
         return "a text in its schema is not UTF-8"
     return str(error).partition(" with text ")[0]
 
 
 class DatabaseTable:
-    """The base of all tables: rows of one kind in a database, which threads and processes can use concurrently."""
+    """The base class for tables of a database. Several threads and processes can use them at the same time."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def _whole(self, table: str, row: str) -> str:
-        """Return an SQL condition that is true, or ends the statement with StoreError if a row is damaged."""
+        """Return an SQL condition that is true. If the row is damaged, the statement fails with StoreError."""
         return self._database.whole(table, row)
 
 
@@ -291,7 +291,7 @@ CHECKSUM_COLUMN = "row_checksum"
 
 
 class CheckedTable(NamedTuple):
-    """The columns of a table that has checksums: those of its primary key, and all by their type."""
+    """A table with checksums: the columns of its primary key, and all its columns as `values` or `blobs`."""
 
     name: str
     key: tuple[str, ...]
@@ -299,7 +299,7 @@ class CheckedTable(NamedTuple):
     blobs: tuple[str, ...]
 
     def checksum(self, row: str) -> str:
-        """Return an SQL expression of the CRC-32 of a row, whose alias is `row`."""
+        """Return an SQL expression for the CRC-32 of the row with the alias `row`."""
         values = ", ".join(f"{row}.{column}" for column in self.values)
         found = f"crc32(CAST(concat_ws(char(31), {values}) AS BLOB))"
         for column in self.blobs:
@@ -307,13 +307,13 @@ class CheckedTable(NamedTuple):
         return found
 
     def condition(self, row: str) -> str:
-        """Return an SQL condition that is true, or ends the statement if the row does not match its checksum."""
+        """Return an SQL condition that is true. The statement fails if the row does not match its checksum."""
         refused = f"refuse_row('{self.name}', {row}.{self.key[-1]})"
         return f"CASE WHEN {row}.{CHECKSUM_COLUMN} IS {self.checksum(row)} THEN 1 ELSE {refused} END"
 
 
 def read_checked_tables(database: SqliteDatabase) -> dict[str, CheckedTable]:
-    """Return the tables that have checksums, by name. A store of an older schema has none."""
+    """Return the tables that have checksums, by name. A store with an older schema has none."""
     found = {}
     for (name,) in database.rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"):
         columns = database.rows(f"PRAGMA table_info({name})")
@@ -329,7 +329,7 @@ def read_checked_tables(database: SqliteDatabase) -> dict[str, CheckedTable]:
 
 
 def replacing(columns: str) -> str:
-    """Return the assignments that replace a row by the one that conflicts with it, for `ON CONFLICT ... DO UPDATE`."""
+    """Return the assignments for `ON CONFLICT ... DO UPDATE` that overwrite the existing row with the new one."""
     return ", ".join(f"{column} = excluded.{column}" for column in columns.split(", "))
 
 
@@ -344,7 +344,7 @@ def _connect(path: Path, for_writing: bool) -> Any:
     mode = "mode=rwc" if for_writing else "mode=rw" if is_writable else "immutable=1"
     uri = f"{path.absolute().as_uri()}?{mode}"
     connection = sqlite.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-    # A function in C. The interpreter could raise KeyboardInterrupt in a Python function, which SQLite would swallow.
+    # A function in C: during a Python function, KeyboardInterrupt could be raised, and SQLite would swallow it.
     connection.create_function("crc32", -1, zlib.crc32, deterministic=True)
     connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
     if for_writing:
@@ -364,7 +364,7 @@ def schema_version(database: Database) -> int:
 
 
 def schema_steps(database: Database, package: str) -> int:
-    """Return the number of schema steps that a package has for this kind of database."""
+    """Return the number of schema steps in a package for this kind of database."""
     names = [path.name for path in (resources.files(package) / database.schema_folder).iterdir()]
     return sum(name.endswith(".sql") for name in names)
 

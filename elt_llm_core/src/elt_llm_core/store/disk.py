@@ -29,7 +29,7 @@ def sync_tree(folder: Path) -> None:
 
 
 def write_once(path: Path, text: str) -> str:
-    """Write a new file atomically, unless it is there, and return its text. Several processes may do so at once."""
+    """Write a file atomically unless it exists already, and return its text. Processes may call this concurrently."""
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
@@ -56,7 +56,7 @@ _BYTES_PER_GENERATION = 1 << 20
 
 
 def require_space(folder: Path, needed: int, purpose: str) -> None:
-    """Raise StoreError, with path and bytes, unless `needed` bytes are free on the disk of `folder`."""
+    """Raise StoreError unless `needed` bytes are free on the disk that contains `folder`."""
     existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
     free = shutil.disk_usage(existing).free
     if free < needed:
@@ -72,7 +72,7 @@ def tree_size(folder: Path) -> int:
 
 
 def _size_of(path: Path) -> int:
-    """Return the size of a file, or 0 for a folder, or for a file that was deleted meanwhile, such as a journal."""
+    """Return the size of a file in bytes, or 0 for a folder or a file that was deleted meanwhile, such as a journal."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -81,7 +81,7 @@ def _size_of(path: Path) -> int:
 
 
 def generation_size(nodes: int, dimension: int) -> int:
-    """Return an upper estimate of the bytes of a generation with this many nodes and this vector dimension."""
+    """Return an upper estimate of a generation's size in bytes, for this number of nodes and vector dimension."""
     return _BYTES_PER_GENERATION + nodes * (_COPIES_OF_A_VECTOR * 4 * dimension + _BYTES_PER_NODE)
 
 

@@ -26,12 +26,12 @@ _COLUMNS = """v.id, v.document_id, v.path, v.root, v.title, v.content_hash, v.ou
     (SELECT count(*) FROM nodes n WHERE n.version = v.id), v.metadata, v.notes, v.part, v.modified_at"""
 _NOT_COLUMNS = {"text", "nodes", "artefacts"}
 _DOCUMENT_COLUMNS = tuple(one.name for one in fields(NewDocument) if one.name not in _NOT_COLUMNS)
-_NODE_COLUMNS = tuple('"end"' if one.name == "end" else one.name for one in fields(NewNode))  # a word of SQL
+_NODE_COLUMNS = tuple('"end"' if one.name == "end" else one.name for one in fields(NewNode))  # reserved in SQL
 _CHECKED = (
     "key", "root", "path", "reader", "chunker", "tokeniser", "outcome", "title",
     "pages", "sections", "metadata", "notes",
 )  # fmt: skip
-# An empty value of these columns is not part of the checksum, so that checksums of older stores stay valid.
+# Columns that were added later. Their empty values are left out of the checksum, so that older checksums stay valid.
 _CHECKED_LATER = ("part", "extraction")
 
 
@@ -46,7 +46,7 @@ class DocumentTable(DatabaseTable):
     def add(self, collection: int, document: NewDocument, parts: Sequence[NewDocument] = ()) -> int:
         """Store a version of a file with its nodes and parts in one transaction.
 
-        Returns the number of the file's own version. Raises StoreError if a node's text differs from its span.
+        Returns the file's own version number. Raises StoreError if a node's text is empty or not the text of its span.
         """
         for one in (document, *parts):
             for node in one.nodes:
@@ -60,7 +60,7 @@ class DocumentTable(DatabaseTable):
         return version
 
     def touch(self, version: int, modified_at: str) -> None:
-        """Store the new modification time of a file with unchanged bytes, without a new version."""
+        """Update the modification time of a file version and its parts. The file's bytes must be unchanged."""
         self._database.execute(
             "UPDATE document_versions SET modified_at = ?1 WHERE (id = ?2 OR part_of = ?2)"
             " AND modified_at IS DISTINCT FROM ?1",
@@ -77,7 +77,7 @@ class DocumentTable(DatabaseTable):
         return sorted(min(same)[2] for same in self._same_bytes(versions))
 
     def duplicates(self, versions: Sequence[int]) -> dict[str, str]:
-        """Return, by id of each document that is not indexed, the path of the identical document that is indexed."""
+        """Map the id of each duplicate, which is not indexed, to the path of the identical document that is indexed."""
         found: dict[str, str] = {}
         for same in self._same_bytes(versions):
             first, *others = sorted(same)
@@ -94,7 +94,7 @@ class DocumentTable(DatabaseTable):
         return sorted((str(name), str(identity), str(content)) for name, identity, content in rows)
 
     def summary(self, version: int) -> tuple[str, tuple[str, ...], int]:
-        """Return outcome, notes and number of nodes of a file's version. Nodes of its parts are counted too."""
+        """Return the outcome, the notes and the number of nodes of a file's version, including nodes of its parts."""
         row = self._database.row(
             "SELECT outcome, notes, (SELECT count(*) FROM nodes WHERE version IN"
             " (SELECT id FROM document_versions WHERE id = v.id OR part_of = v.id)) FROM document_versions v"
@@ -162,7 +162,7 @@ class DocumentTable(DatabaseTable):
         return {str(identity): str(text) for identity, text in rows}
 
     def outlines(self, collection: int, generation: int, document_ids: Sequence[str]) -> dict[str, Outline]:
-        """Return pages and sections of these documents in a generation, by document id."""
+        """Return the pages and sections of these documents in a generation, by document id."""
         return {
             str(identity): Outline(json.loads(pages), [Section(*section) for section in json.loads(sections)])
             for identity, pages, sections in self._rows_of("v.pages, v.sections", collection, generation, document_ids)
@@ -180,9 +180,9 @@ class DocumentTable(DatabaseTable):
         )
 
     def _same_bytes(self, versions: Sequence[int]) -> Iterable[list[tuple[str, str, int, str]]]:
-        """Group root, path, version and document id of `versions` by identical content.
+        """Group these versions by identical content, each as its root, path, version and document id.
 
-        Documents of different owners are never in one group: each owner must find its own.
+        Documents with different owner fields are never in one group, because each owner must find their own.
         """
         groups: dict[tuple[str | None, ...], list[tuple[str, str, int, str]]] = defaultdict(list)
         owner = ", ".join(f"json_extract(metadata, '$.{name}')" for name in OWNER_FIELDS)
@@ -265,7 +265,7 @@ def _document_from_row(row: Row) -> StoredDocument:
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A file's version with its parts. `numbers` are the version numbers of `document` and of each of `parts`."""
+    """A file's version with its parts. `numbers` are the version numbers of `document` and then of each part."""
 
     collection: int
     document: NewDocument
@@ -274,7 +274,7 @@ class StoredFile:
 
 
 def file_versions_of(database: Database, versions: Sequence[int]) -> list[int]:
-    """Return the versions of the files that these document versions are or are parts of, ascending, each once."""
+    """Return the versions of the whole files that these versions of files or parts belong to, sorted, each once."""
     rows = database.rows_in("SELECT coalesce(part_of, id) FROM document_versions WHERE id IN ({})", versions)
     return sorted({int(number) for (number,) in rows})
 
@@ -342,12 +342,12 @@ class ForgottenIdentities:
     names: frozenset[bytes] = frozenset()
 
     def covers(self, document_id: str, content_hash: bytes) -> bool:
-        """Return whether ingest skips a file, because a forgotten document has the same path or bytes."""
+        """Return whether ingest skips a file because a forgotten document has the same path or bytes."""
         return document_id in self.document_ids or content_hash in self.content_hashes
 
 
 def name_digest(name: str) -> bytes:
-    """Return the digest under which the register stores a file name."""
+    """Return the digest that represents a file name in the register of forgotten documents."""
     return sha256("file name", name)
 
 
@@ -384,7 +384,7 @@ class ForgottenTable(DatabaseTable):
             )
 
     def lift_file(self, collection: int, document_id: str, content_hash: bytes) -> None:
-        """Remove a file from the register, so that ingest reads it. Others of the same bytes stay forgotten by path."""
+        """Remove a file from the register, so that ingest reads it again. Identical files stay forgotten by path."""
         same = [it for it in self.listed(collection) if it.content_hash == content_hash]
         self.add(collection, [replace(it, content_hash=b"") for it in same if it.document_id != document_id])
         self._database.execute(

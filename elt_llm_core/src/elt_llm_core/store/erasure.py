@@ -26,10 +26,10 @@ class SweepCounts:
 def sweep(database: Database, unfinished: Collection[int] = (), *, every: bool = False) -> SweepCounts:
     """Delete document versions, texts and vectors that no generation of any collection contains.
 
-    `unfinished` are collections with an unfinished run. They keep all their rows, since the next run continues from the
-    rows. While a run is unfinished, a vector is deleted only if it belongs to a removed version and to a model that
-    some generation uses. So it is if all generations use one model, unless there are more vectors than nodes. If
-    `every`, vectors of models that no generation uses are deleted too, and an unfinished run computes its own again.
+    `unfinished` are the collections with an unfinished run. Their document versions are kept for the next run. While
+    there are such collections, only vectors of removed versions, computed by a model that some generation uses, are
+    deleted. The same holds if all generations use one model and there are at most as many vectors as nodes. `every`
+    also deletes the vectors of models that no generation uses; an unfinished run must then compute its vectors again.
     """
     with database.transaction():
         rows = database.rows(f"SELECT id, collection FROM document_versions WHERE id NOT IN ({_KEPT_VERSIONS})")
@@ -53,8 +53,8 @@ def delete_contents(store: Store, collection: int, generations: Sequence[int], v
     """Delete these generations and document versions, and the vectors that only they used.
 
     The caller opens the transaction. If there are versions, all vectors of models that no generation uses are deleted,
-    since an interrupted run may have left some, and all enrichments, since they hold output of a language model without
-    a reference to the text from which it was written.
+    since an interrupted run may have left some. So are all enrichments, which are texts written by a language model
+    that do not refer to their source.
     """
     database = store.database
     models = _known_fingerprints(database)
@@ -121,7 +121,7 @@ def _delete_vectors_besides(database: Database, live: Collection[bytes]) -> int:
     return len(dead)
 
 
-_FEW = 1000  # hashes; for more of them, reading the hashes of all nodes is faster than searching these
+_FEW = 1000  # hashes; for more, reading the hashes of all nodes is faster than looking up each
 
 
 def unpublished_versions(store: Store, record: CollectionRecord) -> list[int]:
@@ -220,7 +220,7 @@ def _version_samples(store: Store, version: int) -> Iterable[str]:
 
 
 def is_text_published(store: Store, sample: str) -> bool:
-    """Return whether a row still contains the sample. If so, a file that contains it shows no failed erasure."""
+    """Return whether a row still contains the sample. If so, finding it in a file does not mean that erasure failed."""
     text = ["t.text", "v.path", "v.title", "v.sections", "v.metadata"]
     row = store.database.row(
         f"SELECT 1 FROM document_versions v JOIN texts t ON t.id = v.text WHERE {_any_contains(text)}"

@@ -23,7 +23,7 @@ _KNOWN_FILES = """SELECT document_id, root, path, '' AS title, content_hash, siz
 
 @dataclass(frozen=True)
 class KnownFile:
-    """A file of a collection, as one row of the store describes it. `present` is false for an older version."""
+    """A file of a collection, as one row of the store describes it. `present` is false for an unpublished version."""
 
     document_id: str
     root: str
@@ -39,7 +39,7 @@ class KnownFile:
         return self.path.rsplit("/", 1)[-1]
 
     def forgotten(self) -> ForgottenDocument:
-        """Return the file's register entry. It has no content hash if the file is empty or the version is old."""
+        """Return the file's entry for the forgotten documents, with no content hash if it is empty or not `present`."""
         digest = self.content_hash if self.size and self.present else b""
         return ForgottenDocument(self.document_id, digest, name_digest(self.name))
 
@@ -94,9 +94,9 @@ def delete_forgotten_versions(
 def select_to_forget(store: Store, name: str, reference: str, *, alone: bool = False) -> list[KnownFile]:
     """Return the rows of the document with this id, path, file name or title, and of its duplicates in the collection.
 
-    With `alone`, identical documents are not selected, and their content is not registered as forgotten.
-    The list is empty if the documents were forgotten before. Raises UsageError if the reference is ambiguous, names a
-    part of a file, or never existed.
+    With `alone`, the duplicates are not selected, and the content is not registered as forgotten. The list is empty if
+    the document was already forgotten. Raises UsageError if the reference is ambiguous, unknown, or names a part of a
+    file.
     """
     record = store.collections.get(name)
     known = known_files(store, record.id)
@@ -114,7 +114,7 @@ def select_to_forget(store: Store, name: str, reference: str, *, alone: bool = F
 
 
 def _find_named(known: Sequence[KnownFile], reference: str, name: str) -> list[KnownFile]:
-    """Return the rows of the document that `reference` names. An id takes precedence over a path, a name or a title."""
+    """Return the rows of the document that `reference` names. Ids are tried before paths, names and titles."""
     ways = (
         [file for file in known if file.document_id == reference],
         [file for file in known if file.path == reference],

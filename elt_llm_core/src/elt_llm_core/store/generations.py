@@ -1,4 +1,4 @@
-"""Generations: their document versions, the published generation, and the pins that keep a generation on disk."""
+"""Generations, their document versions, which one is published, and the pins that keep a generation on disk."""
 
 import fcntl
 import json
@@ -47,7 +47,7 @@ class GenerationTable(DatabaseTable):
         return [int(version) for (version,) in rows]
 
     def embedded_with(self, fingerprint: bytes) -> list[list[int]]:
-        """Return the document versions of each generation that this model embedded."""
+        """Return a list of document versions for each generation whose vectors this model computed."""
         rows = self._database.rows("SELECT collection, number, passport FROM generations")
         of_model = [(row[0], row[1]) for row in rows if json.loads(row[2])["fingerprint_key"] == fingerprint.hex()]
         return [self.versions(collection, number) for collection, number in of_model]
@@ -68,9 +68,9 @@ class GenerationTable(DatabaseTable):
         built_upon: int | None,
         rolled_back: bool = False,
     ) -> None:
-        """Add a generation and publish it in one transaction. If `rolled_back`, the collection counts as rolled back.
+        """Add a generation and publish it in one transaction. `rolled_back` marks the collection as rolled back.
 
-        Raises StoreError, changing nothing, if another generation than `built_upon` was published in the meantime.
+        Raises StoreError and changes nothing if the published generation is no longer `built_upon`.
         """
         with self._database.transaction():
             if self.pointer(collection) != built_upon:
@@ -85,7 +85,7 @@ class GenerationTable(DatabaseTable):
             )
 
     def replace(self, collection: int, old: int, record: GenerationRecord, versions: Sequence[int]) -> None:
-        """Add a rebuilt generation and make it published or previous in place of `old`, which is not deleted."""
+        """Add a rebuilt generation that takes over from `old` as published or previous. `old` is not deleted."""
         with self._database.transaction():
             self._insert(collection, record, versions)
             for pointer in ("published", "previous"):
@@ -97,8 +97,8 @@ class GenerationTable(DatabaseTable):
     def point_at(self, collection: int, number: int) -> None:
         """Publish another kept generation in one transaction.
 
-        The generation published before becomes the previous one. A second rollback keeps the previous generation of the
-        first rollback. Publishing the previous generation ends a rollback. Raises UsageError if there is no generation
+        The generation published until now becomes the previous one. A second rollback in a row leaves the previous one
+        unchanged, and publishing the previous one ends the rollback. Raises UsageError if there is no generation
         `number`.
         """
         with self._database.transaction():
@@ -145,11 +145,11 @@ class GenerationTable(DatabaseTable):
 
 
 PIN_NAME = "pin"
-_ATTEMPTS = 100  # to pin the published generation while other generations are being published
+_ATTEMPTS = 100  # to pin the published generation, since another one may be published in between
 
 
 class GenerationPin:
-    """A reader's pin of one generation. The pin ends with `release` or with the process."""
+    """A reader's pin, which keeps one generation on disk until `release` is called or the process ends."""
 
     def __init__(self, number: int, descriptor: int | None, unpin: Callable[[], None] | None = None) -> None:
         self.number = number
@@ -168,8 +168,8 @@ class GenerationPin:
 def pin_published(folder: Path, pointer: Callable[[], int | None]) -> GenerationPin | None:
     """Pin the published generation of the collection in `folder`, or return None if nothing is published.
 
-    `pointer` returns the number of the published generation. It is called again after locking. If another generation
-    was published in between, the newer generation is pinned. Raises StoreError if the directory is missing.
+    `pointer` returns the number of the published generation. It is called again after locking, and if another one was
+    published in between, that one is pinned instead. Raises StoreError if the generation's directory is missing.
     """
     number = pointer()
     for _ in range(_ATTEMPTS):
@@ -196,9 +196,9 @@ def pin_shared(
     folder: Path,
     provide: Callable[[int], None] | None,
 ) -> GenerationPin | None:
-    """Pin the rows of the published generation with a lock of the server, and its files on this machine.
+    """Pin the rows of the published generation by a lock on the database server, and its files on this machine.
 
-    `provide` builds the files unless they are there. Without it, only the rows are pinned.
+    `provide` builds the files of a generation if they are missing. If it is None, only the rows are pinned.
     """
     from elt_llm_core.store.postgres import as_server
 
@@ -231,7 +231,7 @@ def pin_shared(
 
 
 def is_unpinned(database: Database, collection: int, number: int) -> bool:
-    """Return whether no session of a database server pins a generation. With SQLite, its files show that."""
+    """Return whether no session of the database server pins a generation. With SQLite, pins are locks on files only."""
     if isinstance(database, SqliteDatabase):
         return True
     from elt_llm_core.store.postgres import as_server

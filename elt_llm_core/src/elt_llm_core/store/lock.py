@@ -1,4 +1,4 @@
-"""The writer's lock of a workspace: a `flock` in its folder, or an advisory lock of its PostgreSQL database."""
+"""The writer's lock of a workspace: a `flock` in its folder, or an advisory lock in its PostgreSQL database."""
 
 import fcntl
 import json
@@ -19,7 +19,7 @@ _PATIENCE_SECONDS = 0.5  # lock_holder() may hold the lock briefly
 
 @dataclass(frozen=True)
 class LockHolder:
-    """The process that holds the lock, as recorded in the lock file or by the server. `host` is empty for this one."""
+    """The process that holds the lock, according to the lock file or the server. `host` is empty for this machine."""
 
     pid: int
     started_at: str
@@ -33,10 +33,10 @@ class LockHolder:
 
 @contextmanager
 def writer_lock(place: Path | Workspace, command: str, part: str = "") -> Iterator[None]:
-    """Hold the writer's lock of a workspace during the block, or the lock of the job that `part` names, a subfolder.
+    """Hold the writer's lock of a workspace, or of the job whose subfolder is `part`, during the block.
 
-    A missing folder is created with mode 0700. Raises LockHeld, which names the process that holds the lock, after half
-    a second. With PostgreSQL, raises StoreError if locks do not stay with a connection.
+    A missing folder is created with mode 0700. If another process holds the lock for half a second, raises LockHeld,
+    which names that process. With PostgreSQL, raises StoreError if locks do not stay with a connection.
     """
     workspace = as_workspace(place)
     if workspace.is_shared:
@@ -64,7 +64,7 @@ def writer_lock(place: Path | Workspace, command: str, part: str = "") -> Iterat
 
 
 def lock_holder(place: Path | Workspace, part: str = "") -> LockHolder | None:
-    """Return the process that is writing to a workspace, or to the part of it that `part` names, or None."""
+    """Return the process that is writing to a workspace, or to its subfolder `part`, or None if there is none."""
     workspace = as_workspace(place)
     if workspace.is_shared:
         return _advisory_holder(workspace, part)

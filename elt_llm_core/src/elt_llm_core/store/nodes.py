@@ -23,7 +23,7 @@ _OF_GENERATION = (
 
 @dataclass(frozen=True)
 class NodeRecord:
-    """The fields of a node that an index needs. The text is fetched only for chunks that are shown."""
+    """The fields of a node that an index needs. They exclude the text, which is read only for chunks to be shown."""
 
     node_id: str
     version: int
@@ -46,7 +46,7 @@ class NodeTable(DatabaseTable):
         return sorted((NodeRecord(*row) for row in rows), key=lambda node: node.node_id)
 
     def stems_of_versions(self, versions: Sequence[int]) -> dict[str, tuple[str, str, str]]:
-        """Return, by node id, the fingerprint of the tokeniser that was used, its stems, and the embedded text."""
+        """Return, by node id, the tokeniser's fingerprint, the stems that it produced, and the embedded text."""
         rows = self._database.rows_in(
             "SELECT n.node_id, v.tokeniser, n.stems, n.context, n.text FROM nodes n"
             " JOIN document_versions v ON v.id = n.version WHERE n.version IN ({})",
@@ -60,7 +60,7 @@ class NodeTable(DatabaseTable):
     def stems_in_generation(
         self, collection: int, generation: int, node_ids: Sequence[str], tokeniser: str
     ) -> dict[str, tuple[str | None, str | None]]:
-        """Return, by node id, (stems, None), or (None, embedded text) if another tokeniser made the stored stems."""
+        """Return (stems, None) by node id, or (None, embedded text) if another tokeniser produced the stored stems."""
         statement = (
             "SELECT n.node_id, CASE WHEN v.tokeniser = ? THEN n.stems END,"
             f" CASE WHEN v.tokeniser <> ? THEN n.context || '\n' || n.text END"
@@ -71,7 +71,7 @@ class NodeTable(DatabaseTable):
         return {node_id: (stems, text) for node_id, stems, text in rows}
 
     def contents_of_versions(self, versions: Sequence[int]) -> dict[str, tuple[str, str, str]]:
-        """Return, by node id, context, text, and metadata with page, section and span, for the collection hash."""
+        """Return the inputs of the collection hash by node id: context, text, and metadata with page, section, span."""
         found: dict[str, tuple[str, str, str]] = {}
         for node_id, context, text, metadata, page, section, start, end in self._database.rows_in(
             'SELECT node_id, context, text, metadata, page, section, start, "end" FROM nodes WHERE version IN ({})',
@@ -82,7 +82,7 @@ class NodeTable(DatabaseTable):
         return found
 
     def spans(self, version: int) -> list[tuple[int, int, str]]:
-        """Return start offset, end offset and text of each node of a document version, in order."""
+        """Return the start offset, end offset and text of each node of a document version, in order."""
         statement = 'SELECT start, "end", text FROM nodes WHERE version = ? ORDER BY ordinal'
         return [(int(start), int(end), str(text)) for start, end, text in self._database.rows(statement, (version,))]
 
@@ -92,7 +92,7 @@ class NodeTable(DatabaseTable):
         return int(self._database.rows(statement, (json.dumps(list(versions)),))[0][0])
 
     def embedded_hashes(self, versions: Sequence[int]) -> dict[bytes, int]:
-        """Return the distinct hashes of embedded texts, each with the first of these document versions that has it."""
+        """Return the distinct hashes of embedded texts, each with the first of these versions that contains it."""
         statement = "SELECT embedded_hash, version FROM nodes WHERE version IN ({}) ORDER BY version, ordinal"
         found: dict[bytes, int] = {}
         for digest, version in self._database.rows_in(statement, versions):
@@ -100,7 +100,7 @@ class NodeTable(DatabaseTable):
         return found
 
     def to_embed(self, versions: Sequence[int]) -> dict[bytes, str]:
-        """Return the texts of these document versions to embed, each once, keyed by hash, by version and position."""
+        """Return the distinct texts to embed by hash, ordered by the version and position where each occurs first."""
         found: dict[bytes, str] = {}
         for digest, context, text in self._database.rows_in(
             "SELECT embedded_hash, context, text FROM nodes WHERE version IN ({}) ORDER BY version, ordinal", versions
@@ -124,7 +124,7 @@ class NodeTable(DatabaseTable):
         return {row[0]: _node_from_row(row[:-1], others.get(int(row[-1]), [])) for row in rows}
 
     def _other_places(self, collection: int, generation: int, versions: Sequence[int]) -> dict[int, list[str]]:
-        """Return, by document version, the paths of identical documents of the same owner in the generation."""
+        """Return, by document version, the paths of identical documents in the generation with the same owner."""
         owner = (
             f"json_extract(o.metadata, '$.{name}') IS NOT DISTINCT FROM json_extract(v.metadata, '$.{name}')"
             for name in OWNER_FIELDS
@@ -168,12 +168,12 @@ def node_rows(database: Database, versions: Sequence[int]) -> dict[str, tuple[st
 
 
 def vector_key(fingerprint: bytes, embedded_hash: bytes) -> bytes:
-    """Return the key of a vector, a hash of the model's fingerprint and of the hash of the embedded text."""
+    """Return the key of a vector: a hash of the model's fingerprint and the hash of the embedded text."""
     return sha256(fingerprint, embedded_hash)
 
 
 class VectorTable(DatabaseTable):
-    """The vectors, stored as blobs of little-endian float32."""
+    """The vectors of embedded texts, stored as blobs of little-endian float32."""
 
     def missing(self, fingerprint: bytes, embedded_hashes: Iterable[bytes]) -> list[bytes]:
         """Return the distinct hashes among `embedded_hashes` that have no vector, in order."""
@@ -198,7 +198,7 @@ class VectorTable(DatabaseTable):
         )
 
     def matrix(self, fingerprint: bytes, embedded_hashes: Sequence[bytes], dimension: int) -> NDArray[np.float32]:
-        """Return vectors in order, shape (len(embedded_hashes), dimension). Raises StoreError if one is missing."""
+        """Return one vector per hash, in order, as shape (hashes, dimension). Raises StoreError if one is missing."""
         places: dict[bytes, list[int]] = defaultdict(list)
         for place, digest in enumerate(embedded_hashes):
             places[vector_key(fingerprint, digest)].append(place)
@@ -216,7 +216,7 @@ class VectorTable(DatabaseTable):
 
 
 class EnrichmentTable(DatabaseTable):
-    """Texts that a language model wrote, by the hash of its inputs. An empty text represents an unusable reply."""
+    """Texts that a language model wrote, by the hash of the model's inputs. An empty text means an unusable reply."""
 
     def known(self, keys: Iterable[bytes]) -> dict[bytes, str]:
         """Return the stored texts by key. Unknown keys are skipped."""
@@ -224,7 +224,7 @@ class EnrichmentTable(DatabaseTable):
         return {bytes(key): str(text) for key, text in rows}
 
     def add(self, key: bytes, text: str) -> None:
-        """Store a text durably. An existing text of the same key is kept."""
+        """Store a text durably. If the key already has a text, that text is kept."""
         with self._database.transaction():
             self._database.execute(
                 "INSERT INTO enrichments (key, text) VALUES (?, ?) ON CONFLICT DO NOTHING", (key, text)

@@ -1,4 +1,4 @@
-"""A PostgreSQL database: connections, transactions that run one after the other, and advisory locks.
+"""A PostgreSQL database: its connections, its transactions, which run one after the other, and its advisory locks.
 
 This is the only module that imports psycopg. No message contains the connection string, the user or the password.
 """
@@ -32,11 +32,11 @@ STATE_SCHEMA = "elt_llm_state"
 POINTS_SCHEMA = "elt_llm_points"
 """The schema of vectors that are searched in the database."""
 CALLER_ROLE = "elt_llm_caller"
-"""The role of transactions that read for a caller with conditions. The policies of the tables restrict it."""
+"""The role of transactions that read for a caller with conditions. It is restricted by the tables' policies."""
 _READ_FOR_CALLERS = ("document_versions", "generation_documents", "nodes", "texts", "artefacts", "roots", "files")
 MIN_SERVER = 140_000  # PostgreSQL 14, in the form of `server_version_num`
 _CONNECT = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
-# By these the server notices within about a minute that a machine has died, and releases its locks.
+# With these settings, the server notices within about a minute that a client died, and releases the client's locks.
 _SESSION = {f"tcp_{name}": str(number) for name, number in _CONNECT.items() if name != "connect_timeout"}
 _SESSION_OF_STATE = {"lock_timeout": "20s", "idle_in_transaction_session_timeout": "60s"}
 _PATIENCE_SECONDS = 0.5
@@ -47,29 +47,29 @@ _Result = TypeVar("_Result")
 
 
 def lock_key(*names: str | int) -> int:
-    """Return the number of an advisory lock, 64 bits with sign."""
+    """Return the number of an advisory lock, a signed integer of 64 bits."""
     digest = hashlib.sha256("\0".join(("elt-llm", *map(str, names))).encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big", signed=True)
 
 
 def writer_key(part: str = "") -> int:
-    """Return the lock of a workspace's writer, or of one job if `part` names it."""
+    """Return the number of a workspace's writer lock, or of the lock of the job whose subfolder is `part`."""
     return lock_key("writer", part)
 
 
 class PostgresDatabase(Database):
-    """One session of a server, whose tables are in one schema.
+    """One session of a PostgreSQL server, which uses the tables of one schema.
 
-    A lost connection is replaced before the next statement, with the shared locks that it held, and a read or the start
-    of a transaction that it interrupted is repeated once. The session of the writer is never replaced, because its lock
-    is lost with it.
+    A lost connection is replaced before the next statement, and the shared locks that it held are taken again. A read
+    or the start of a transaction, if interrupted, is repeated once. The writer's connection is never replaced, because
+    the writer's lock is lost with it.
     """
 
     EACH_NUMBER = "(SELECT CAST(each.value AS bigint) FROM json_array_elements_text(CAST(? AS json)) AS each (value))"
     schema_folder = "schema/postgres"
 
     def __init__(self, workspace: Workspace, schema: str, command: str = "", *, is_writer: bool = False) -> None:
-        """Connect. `command` is shown to others that wait for a lock. If `is_writer`, take the lock of the store.
+        """Connect. Processes that wait for a lock are shown `command`. If `is_writer`, take the store's lock.
 
         Raises StoreError, LockHeld if another session writes, or SettingsError if the connection string is not valid.
         """
@@ -112,15 +112,15 @@ class PostgresDatabase(Database):
         self._run(lambda: self._connection.execute(text.encode(), values))
 
     def execute_many(self, statement: str, parameters: Iterable[Sequence[Any]]) -> None:
-        """Run one SQL statement once for each of `parameters`, without waiting for each."""
+        """Run one statement with each list of parameters, without a round trip for each."""
         text, order = _translated(statement)
         values = [[row[place] for place in order] for row in parameters]
         self._run(lambda: self._connection.cursor().executemany(text.encode(), values))
 
     def copy_rows(self, table: str, rows_of: "Callable[[list[str]], Iterable[Sequence[Any]]]") -> int:
-        """Add rows to a table by COPY and return how many. `rows_of` gets the names of the columns, in their order.
+        """Add rows to a table by COPY and return how many. `rows_of` gets the names of the columns in order.
 
-        Numbers 0 and 1 become booleans where the column is one. New rows get higher ids than these.
+        In boolean columns, 0 and 1 are converted. Rows that are inserted later get higher ids than these rows.
         """
         found = self.rows(
             "SELECT column_name, data_type, is_identity FROM information_schema.columns"
@@ -163,9 +163,9 @@ class PostgresDatabase(Database):
         self._run(copy)
 
     def rows_with(self, settings: Mapping[str, str], statement: str, many: Sequence[Sequence[Any]]) -> list[list[Row]]:
-        """Return the rows of a statement for each of `many` parameters, read under these settings of the server.
+        """Return the rows of a statement for each parameter list in `many`, with these settings of the server.
 
-        They end with the transaction of this read, which cannot be part of another one.
+        The settings apply only to the read-only transaction in which the statement runs. It cannot be nested.
         """
         text, order = _translated(statement)
         quoted = (f"SET LOCAL {name} = '{value.replace(chr(39), chr(39) * 2)}'" for name, value in settings.items())
@@ -185,14 +185,14 @@ class PostgresDatabase(Database):
 
     @cached_property
     def restricts_callers(self) -> bool:
-        """Whether row-level security restricts what is read for callers with conditions, as of the first question."""
+        """Whether row-level security restricts reads for callers with conditions. Determined once, at first use."""
         return not row_security_fault(self)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Run the statements of the block atomically, after every earlier transaction of the same schema.
+        """Run the block's statements atomically, after every earlier transaction in the same schema.
 
-        So a transaction never sees, or overwrites, half of what another one does, as with SQLite.
+        As with SQLite, a transaction therefore never sees or overwrites the partial changes of another one.
         """
         with self._mutex:
             try:
@@ -205,7 +205,7 @@ class PostgresDatabase(Database):
                 raise
 
     def whole(self, table: str, row: str) -> str:
-        """Return a condition that is true: the server has checksums of its pages."""
+        """Return a condition that is always true, because the server checks its pages itself."""
         return "TRUE"
 
     def schema_version(self) -> int:
@@ -230,15 +230,15 @@ class PostgresDatabase(Database):
             )
 
     def identity(self) -> str:
-        """Return a text that is unique for this database, made at its first schema step."""
+        """Return a text that identifies this database, generated at its first schema step."""
         return str(self.rows("SELECT workspace FROM schema_version ORDER BY version LIMIT 1")[0][0])
 
     def schema_contains(self, text: str) -> bool:
-        """Return False: pages of the server's catalogue are not ours to read."""
+        """Return False, because the server's catalogue is not searched."""
         return False
 
     def change_mark(self) -> object:
-        """Return a value that is new each second, since any other session may have changed the database."""
+        """Return a value that changes every second, since another session may have changed the database."""
         return int(time.monotonic())
 
     def size(self) -> int:
@@ -246,7 +246,7 @@ class PostgresDatabase(Database):
         return int(self.rows("SELECT pg_database_size(current_database())")[0][0])
 
     def erase_deleted(self) -> None:
-        """Rewrite the tables without deleted rows. Write-ahead logs, replicas and backups are the operator's."""
+        """Rewrite the tables without deleted rows. The operator must erase write-ahead logs, replicas and backups."""
         tables = self.rows(
             "SELECT schemaname, tablename FROM pg_tables WHERE schemaname IN (?, ?) ORDER BY 1, 2",
             (self._schema, POINTS_SCHEMA if self._schema == STORE_SCHEMA else ""),
@@ -255,9 +255,9 @@ class PostgresDatabase(Database):
             self.execute(f"VACUUM (FULL) {schema}.{table}")
 
     def try_lock(self, key: int, *, shared: bool = False, guarded: str = "") -> bool:
-        """Take a lock of this session without waiting. A shared lock is taken again after a lost connection.
+        """Take a lock in this session without waiting, and return whether it was free.
 
-        By then, the row that `guarded` selects must still be there.
+        After a lost connection, a shared lock is taken again, if the query `guarded` still finds its row.
         """
         with self._mutex:
             [(taken,)] = self.rows(f"SELECT pg_try_advisory_lock{'_shared' if shared else ''}(?)", (key,))
@@ -267,14 +267,14 @@ class PostgresDatabase(Database):
             return bool(taken)
 
     def unlock(self, key: int, *, shared: bool = False) -> None:
-        """Release a lock of this session. Nothing happens if it was lost."""
+        """Release a lock of this session. Does nothing if the lock was lost."""
         with self._mutex:
             self._shared[key] -= int(shared and self._shared[key] > 0)
             if not self._is_closed:
                 self.rows(f"SELECT pg_advisory_unlock{'_shared' if shared else ''}(?)", (key,))
 
     def holds(self, key: int) -> bool:
-        """Return whether this session still has a lock. A pooler in transaction mode changes sessions."""
+        """Return whether this session still holds a lock. Poolers in transaction mode switch between sessions."""
         return bool(self.rows(f"SELECT 1 FROM pg_locks WHERE {_OF_LOCK} AND pid = pg_backend_pid()", _halves(key)))
 
     def server_version(self) -> int:
@@ -352,7 +352,7 @@ class PostgresDatabase(Database):
             self._connection.close()  # the server ends what it cannot roll back
 
     def _named(self, error: "psycopg.Error") -> StoreError:
-        """Return the error in the words of this program. Details of the server may quote a document; they are left."""
+        """Convert an error to one of this program, without the server's details, which may quote a document."""
         import psycopg
 
         code = error.sqlstate or ("22021" if isinstance(error, psycopg.DataError) else "")
@@ -366,7 +366,7 @@ class PostgresDatabase(Database):
 
 
 def as_server(database: Database) -> PostgresDatabase:
-    """Return a database that is on a server. Raises TypeError for one that is not."""
+    """Return the database as a PostgresDatabase. Raises TypeError if it is none."""
     if not isinstance(database, PostgresDatabase):
         raise TypeError("Only a database server has locks and COPY.")
     return database
@@ -380,7 +380,7 @@ def caller_settings(conditions: DocumentConditions) -> dict[str, str]:
 
 
 class CallerDatabase(PostgresDatabase):
-    """What a caller with conditions may read of an open database. The server decides, by the policies of the tables."""
+    """A view of an open database with only the rows that a caller may read. The server enforces it by row policies."""
 
     def __init__(self, database: PostgresDatabase, conditions: DocumentConditions) -> None:
         self._database, self._settings = database, caller_settings(conditions)
@@ -396,20 +396,20 @@ class CallerDatabase(PostgresDatabase):
         return self._database.folder
 
     def rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
-        """Return the rows of one statement that the caller may read. A statement that writes raises StoreError."""
+        """Return the rows of one statement, restricted to the caller. Raises StoreError if the statement writes."""
         return self._database.rows_with(self._settings, statement, [parameters])[0]
 
     def close(self) -> None:
-        """Do nothing: the database is open for others, too."""
+        """Do nothing, because others use the same connection."""
 
     def _run(self, work: "Callable[[], _Result]", *, is_repeatable: bool = False) -> _Result:
         raise StoreError("Nothing is written, and no lock is taken, for a caller with conditions.")
 
 
 def admit_callers(database: PostgresDatabase) -> None:
-    """Let the role of callers read documents and points. It is created if the role of this session may do so.
+    """Grant the role for callers read access to documents and vectors. Create the role if this session may do so.
 
-    Without that role, callers are restricted by this program alone, and the doctor reports it.
+    If there is no such role, only this program restricts callers, and the doctor reports that.
     """
     [(is_missing, may_create)] = database.rows(
         "SELECT to_regrole(?) IS NULL, rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user",
@@ -432,14 +432,14 @@ def admit_callers(database: PostgresDatabase) -> None:
 
 
 def grant_points(database: PostgresDatabase, table: str) -> None:
-    """Let the role of callers, if there is one, read a table of points."""
+    """Grant the role for callers, if it exists, read access to a table of vectors."""
     if database.rows("SELECT to_regrole(?)", (CALLER_ROLE,)) != [(None,)]:
         database.execute(f"GRANT USAGE ON SCHEMA {POINTS_SCHEMA} TO {CALLER_ROLE}")
         database.execute(f"GRANT SELECT ON {table} TO {CALLER_ROLE}")
 
 
 def row_security_fault(database: PostgresDatabase) -> str:
-    """Return why row-level security does not restrict what is read for callers with conditions, or an empty text."""
+    """Return why row-level security does not restrict reads for callers with conditions, or "" if it does."""
     row = database.row(
         "SELECT rolsuper OR rolbypassrls, pg_has_role(oid, 'MEMBER'),"
         " has_table_privilege(oid, to_regclass(?), 'SELECT') FROM pg_roles WHERE rolname = ?",
@@ -482,7 +482,7 @@ def _connection_lost() -> StoreError:
 
 @lru_cache(maxsize=512)
 def _translated(statement: str) -> tuple[str, tuple[int, ...]]:
-    """Return a statement with the placeholders of psycopg, and the parameter of each: `?` and `?2` become `%s`."""
+    """Replace `?` and `?2` by psycopg's `%s`. Return the statement and the index of each placeholder's parameter."""
     order: list[int] = []
 
     def placed(found: re.Match[str]) -> str:
@@ -495,7 +495,7 @@ def _translated(statement: str) -> tuple[str, tuple[int, ...]]:
 
 
 def connect(workspace: Workspace, command: str = "") -> "psycopg.Connection[Row]":
-    """Connect to the server of a workspace. Raises SettingsError for the connection string, else StoreError."""
+    """Connect to a workspace's server. Raises SettingsError for a bad connection string, StoreError otherwise."""
     try:
         import psycopg
     except ImportError as error:
@@ -523,7 +523,7 @@ def connect(workspace: Workspace, command: str = "") -> "psycopg.Connection[Row]
 
 
 def _connect_error(said: str, source: str) -> StoreError:
-    """Return what is wrong with a connection. libpq describes it only in words, which may contain host and user."""
+    """Recognise the cause of a failed connection in libpq's message, which itself may contain the host and user."""
     passing = {"too many": "has no free connection", "starting up": "is starting", "recovery": "is recovering"}
     causes = {
         "password": ("the server refused the password", f"Correct the password in {source}."),
@@ -544,7 +544,7 @@ def _connect_error(said: str, source: str) -> StoreError:
 
 
 def check_server_version(version: int) -> None:
-    """Raise StoreError if the server is too old. `version` is like 180006."""
+    """Raise StoreError if the server is too old. `version` is a number such as 180006."""
     if version < MIN_SERVER:
         raise StoreError(
             f"The server is PostgreSQL {version // 10_000}, but {MIN_SERVER // 10_000} or newer is needed.",
@@ -564,7 +564,7 @@ def _halves(key: int) -> tuple[int, int]:
 
 
 def session_of(database: PostgresDatabase, key: int) -> tuple[str, int, str, str] | None:
-    """Return host, process id, command and start (ISO 8601) of the session that has a lock, or None if it is free."""
+    """Return host, process id, command and start (ISO 8601) of the session that holds a lock, or None."""
     row = database.row(
         "SELECT a.application_name, to_char(a.backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS+00:00')"
         f" FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid WHERE {_OF_LOCK}",
@@ -577,7 +577,7 @@ def session_of(database: PostgresDatabase, key: int) -> tuple[str, int, str, str
 
 
 def take_lock(database: PostgresDatabase, key: int, what: str) -> None:
-    """Take a lock of a session. Raises LockHeld, which names the process that has it, after half a second."""
+    """Take a lock in a session. If it is not free for half a second, raises LockHeld, which names its holder."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while not database.try_lock(key):
         if time.monotonic() > deadline:
@@ -591,11 +591,11 @@ def take_lock(database: PostgresDatabase, key: int, what: str) -> None:
 
 
 def check_session_locks(database: PostgresDatabase, other: PostgresDatabase, key: int) -> None:
-    """Raise StoreError if a lock that `database` has taken does not stay with it while `other` is in a transaction.
+    """Raise StoreError if `database` does not keep its lock while `other` is in a transaction.
 
-    That is so behind a pooler in transaction mode, which gives the session of one client to the next.
+    That happens behind a pooler in transaction mode, which shares sessions between clients.
     """
-    other.execute("BEGIN")  # without the lock of transactions, which a writer may hold for long
+    other.execute("BEGIN")  # not `transaction`, which would wait for a writer's lock
     try:
         stays = database.holds(key)
     finally:
@@ -608,7 +608,7 @@ def check_session_locks(database: PostgresDatabase, other: PostgresDatabase, key
 
 
 def check_row_security(workspace: Workspace) -> str:
-    """Return why row-level security is not in force in a workspace, or an empty text."""
+    """Return why row-level security is not in force in a workspace, or "" if it is."""
     with closing(PostgresDatabase(workspace, STORE_SCHEMA)) as database:
         return row_security_fault(database)
 

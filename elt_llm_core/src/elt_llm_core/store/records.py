@@ -13,11 +13,11 @@ from elt_llm_core.text.outline import Section
 Outcome = Literal["ok", "empty"]
 MetadataValue = str | int | float | bool | list[str]
 OWNER_FIELDS = ("tenant_id", "knowledge_base_id", "doc_type")
-"""Fields that only the operator or an upload sets, never the content of a document. They are texts."""
+"""Text fields that only the operator or an upload sets, never a document's own content."""
 
 
 def sha256(*parts: bytes | str) -> bytes:
-    """Return the SHA-256 of a list of parts, each preceded by its length, so that different lists differ."""
+    """Return the SHA-256 of the parts. Each is hashed after its length, so that ("ab", "c") and ("a", "bc") differ."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
@@ -27,7 +27,7 @@ def sha256(*parts: bytes | str) -> bytes:
 
 
 def canonical_json(value: Any) -> str:
-    """Serialize a value as JSON text that is equal for equal values."""
+    """Serialize a value as JSON, such that equal values give equal texts."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -47,7 +47,7 @@ class NewNode:
 
     @property
     def embedded_text(self) -> str:
-        """Return the text that is embedded and indexed, which is the context followed by the text."""
+        """The text that is embedded and indexed: the context followed by the text."""
         return f"{self.context}\n{self.text}" if self.context else self.text
 
 
@@ -55,10 +55,10 @@ class NewNode:
 class NewDocument:
     """A document version to store, with its nodes in order.
 
-    `part` names a part of a file, such as one fact sheet, and is empty for the file itself. `extraction` identifies how
-    metadata was extracted. `modified_at` is the file's modification time (ISO 8601, UTC). A change of `modified_at`
-    alone creates no new version. `artefacts` are JSON values by name, stored with every generation that contains the
-    version.
+    `part` names a part of a file, such as one fact sheet, and is empty for the whole file. `extraction` identifies the
+    method by which metadata was extracted. `modified_at` is the file's modification time (ISO 8601, UTC); if only that
+    changes, no new version is created. `artefacts` are JSON values by name, stored with every generation that contains
+    the version.
     """
 
     document_id: str
@@ -139,18 +139,18 @@ class StoredDocument:
 
     @property
     def content_key(self) -> tuple[str | None, ...]:
-        """The `content_key` of the document."""
+        """A key that is equal for identical documents with the same owner fields."""
         return content_key(self.document_hash, self.part, [self.metadata.get(name) for name in OWNER_FIELDS])
 
 
 def content_key(document_hash: str, part: str, owner: Iterable[Any]) -> tuple[str | None, ...]:
-    """Return a key that is equal for identical documents with the same owner fields, of which one is indexed."""
+    """Return a key that is equal for identical documents with the same owner fields. Only one of them is indexed."""
     return (document_hash, part, *(None if value is None else str(value) for value in owner))
 
 
 @dataclass(frozen=True)
 class FileRecord:
-    """A file as seen by the last scan. `outcome` describes this scan, which may be later than the published version."""
+    """A file as the last scan found it. `outcome` is from that scan, and the published version may be older."""
 
     document_id: str
     root: str
@@ -165,7 +165,7 @@ class FileRecord:
 
 @dataclass(frozen=True)
 class GenerationRecord:
-    """The row of a generation. `fresh_base` is the last generation whose Chroma index was built afresh."""
+    """The row of a generation. `fresh_base` is the latest generation whose Chroma index was built from scratch."""
 
     number: int
     created_at: str
@@ -192,7 +192,7 @@ class CollectionRecord:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """One run of an ingest. `finished_at` is None if the run is active or was interrupted."""
+    """One run of an ingest. `finished_at` is None if the run is still active or was interrupted."""
 
     id: int
     collection: str
@@ -208,7 +208,7 @@ def utc_now() -> str:
 
 @dataclass(frozen=True)
 class EmbeddingFingerprint:
-    """All properties of an embedding model that change its vectors. `digest` is from its files or its server."""
+    """Everything that determines a model's vectors. `digest` is computed from its files or reported by its server."""
 
     provider: str
     model: str
@@ -225,5 +225,5 @@ class EmbeddingFingerprint:
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).digest()
 
     def __str__(self) -> str:
-        """Return provider, model, dimension and the first digits of the digest."""
+        """Return the provider, the model, the dimension and the first digits of the digest."""
         return f"{self.provider} {self.model} ({self.dimension}-d, {self.digest[:8]})"

@@ -1,4 +1,4 @@
-"""Copy every undamaged row of a damaged store into a new store, whatever part of the file is damaged."""
+"""Copy every undamaged row of a damaged store into a new store, no matter which part of the file is damaged."""
 
 import shutil
 from collections.abc import Iterator
@@ -12,17 +12,17 @@ from elt_llm_core.store.backups import list_backups
 from elt_llm_core.store.database import CHECKSUM_COLUMN, STORE_NAME, CheckedTable, SqliteDatabase
 
 _BLOCK = 1000  # rows that one statement copies
-_MAX_EMPTY_BLOCKS = 20  # blocks without a readable row, if the number of the last row cannot be read
-_MAX_ROWS = 1 << 20  # rows of one table without numbers that are tried at once
+_MAX_EMPTY_BLOCKS = 20  # consecutive ones after which copying ends, if the number of the last row is unreadable
+_MAX_ROWS = 1 << 20  # rows that are tried at once in a table without row numbers
 _HEADER_SIZE = 100
 _PAGE_SIZE = 4096
 
 
 @dataclass(frozen=True)
 class SalvagedRows:
-    """The rows that were copied and that were lost, by table. `source` is the file that was read.
+    """The numbers of copied and lost rows by table. `source` is the file that was read.
 
-    `lost` counts what the tables are known to have had; rows of a table whose size is unknown are not counted.
+    If a table's rows can no longer be counted, `lost` is 1 for it.
     """
 
     source: Path
@@ -33,9 +33,8 @@ class SalvagedRows:
 def salvage_rows(data_dir: Path, target: SqliteDatabase, workspace: Path) -> SalvagedRows:
     """Copy the undamaged rows of the store into `target`, a new and empty store without foreign keys.
 
-    If the header or the schema of the file is damaged, it is replaced, in a copy below `workspace`, by that of a backup
-    or of a new store. If nothing helps, the rows of the latest backup are copied. Raises StoreError if nothing can be
-    read.
+    A damaged header or schema is replaced, in a copy of the file below `workspace`, by that of a backup or a new store.
+    If that does not help, the rows of the latest backup are copied. Raises StoreError if nothing can be read.
     """
     for source in _readable_sources(data_dir, target, workspace):
         with suppress(StoreError), _attached(target, source):
@@ -52,7 +51,7 @@ def salvage_rows(data_dir: Path, target: SqliteDatabase, workspace: Path) -> Sal
 
 @contextmanager
 def _attached(target: SqliteDatabase, source: Path) -> Iterator[None]:
-    """Attach a database as `damaged` during the block. Raises StoreError if its schema cannot be read."""
+    """Attach the database `source` as `damaged` during the block."""
     target.execute("ATTACH DATABASE ? AS damaged", (f"{source.absolute().as_uri()}?immutable=1",))
     try:
         yield
@@ -61,7 +60,7 @@ def _attached(target: SqliteDatabase, source: Path) -> Iterator[None]:
 
 
 def _readable_sources(data_dir: Path, target: SqliteDatabase, workspace: Path) -> Iterator[Path]:
-    """Yield the store, copies of it with another header or schema, and the backups, latest first."""
+    """Yield the store, copies of the store with another header or schema, and the backups, latest first."""
     path, backups = data_dir / STORE_NAME, list_backups(data_dir)[::-1]
     if path.is_file():
         yield path
@@ -78,12 +77,12 @@ def _readable_sources(data_dir: Path, target: SqliteDatabase, workspace: Path) -
 def _replace_schema(path: Path, reference: bytes, *, whole: bool) -> None:
     """Overwrite the header of a database or, if `whole`, all pages of its schema with those of another database.
 
-    Stores that were created alike have their tables at the same pages. If not, no row matches its checksum.
+    This works for stores whose tables are at the same pages. Otherwise no row matches its checksum.
     """
     header = bytearray(reference[:_HEADER_SIZE])
     header[28:32] = (path.stat().st_size // _PAGE_SIZE).to_bytes(4, "big")
     header[32:40] = bytes(8)  # no free pages: the database is only read
-    header[92:96] = header[24:28]  # the count of pages is valid
+    header[92:96] = header[24:28]  # marks the number of pages as valid
     with path.open("r+b") as stream:
         for page in _schema_pages(reference) if whole else ():
             stream.seek((page - 1) * _PAGE_SIZE)
@@ -93,7 +92,7 @@ def _replace_schema(path: Path, reference: bytes, *, whole: bool) -> None:
 
 
 def _schema_pages(content: bytes) -> list[int]:
-    """Return the numbers of the pages of the schema: the first, and its children if it is an inner page."""
+    """Return the numbers of the schema's pages: the first page, and its children if it is an inner page."""
     inner, cells = content[_HEADER_SIZE] == 5, int.from_bytes(content[103:105], "big")
     starts = [int.from_bytes(content[place : place + 2], "big") for place in range(112, 112 + 2 * cells, 2)]
     children = [int.from_bytes(content[start : start + 4], "big") for start in (*starts, 108)]
@@ -101,7 +100,7 @@ def _schema_pages(content: bytes) -> list[int]:
 
 
 def _has_tables(target: SqliteDatabase) -> bool:
-    """Return whether the attached database has all columns of all tables, or is of a schema without checksums."""
+    """Return whether the attached database has all columns of all tables, or an older schema without checksums."""
     tables = target.checked_tables.values()
     found = {table.name: _columns(target, table) for table in tables}
     if not any(CHECKSUM_COLUMN in columns for columns in found.values()):
@@ -116,14 +115,14 @@ def _columns(target: SqliteDatabase, table: CheckedTable) -> list[str]:
 
 
 def _copy_table(target: SqliteDatabase, table: CheckedTable) -> tuple[int, int]:
-    """Copy the undamaged rows of a table, and return how many were copied and lost."""
+    """Copy the undamaged rows of a table. Return the number copied and the number lost, which is 1 if unknown."""
     columns = _columns(target, table)
     if not columns:
         return 0, 0
     whole = f"r.{CHECKSUM_COLUMN} IS {table.checksum('r')}" if CHECKSUM_COLUMN in columns else "1"
     insert = f"INSERT OR IGNORE INTO main.{table.name} ({', '.join(columns)})"
     select = f"SELECT {', '.join(f'r.{name}' for name in columns)} FROM damaged.{table.name} r WHERE {whole}"
-    # Each statement is a transaction, because the end of a transaction that has read a malformed page can fail.
+    # Each statement is its own transaction, because committing can fail after a malformed page was read.
     if table.key == ("id",):
         _copy_blocks(target, table.name, f"{insert} {select} AND r.id BETWEEN ? AND ?")
     else:
@@ -136,7 +135,7 @@ def _copy_table(target: SqliteDatabase, table: CheckedTable) -> tuple[int, int]:
 
 
 def _copy_blocks(target: SqliteDatabase, name: str, statement: str) -> None:
-    """Copy the rows of a table with numbers, block by block. A block with an unreadable page is halved."""
+    """Copy the rows of a table with row numbers in blocks. Blocks with an unreadable page are halved repeatedly."""
     last = None
     with suppress(StoreError):
         [(last,)] = target.rows(f"SELECT max(id) FROM damaged.{name}")
@@ -162,7 +161,7 @@ def _copy_range(target: SqliteDatabase, statement: str, start: int, end: int) ->
 
 
 def _copy_from_both_ends(target: SqliteDatabase, table: CheckedTable, insert: str, select: str) -> None:
-    """Copy the rows of a table without numbers: all, or those before the first and after the last unreadable page."""
+    """Copy all rows of a table without row numbers, or else those before the first and after the last bad page."""
     try:
         target.execute(f"{insert} {select}")
     except StoreError:
@@ -178,6 +177,6 @@ def _copy_from_both_ends(target: SqliteDatabase, table: CheckedTable, insert: st
 
 
 def empty_log(path: Path) -> None:
-    """Move committed changes from the write-ahead log of a database into its file, if the file permits that."""
+    """Move committed changes from the write-ahead log of a database into its file, if the file can be opened."""
     with suppress(StoreError), closing(SqliteDatabase(path, for_writing=True)) as database:
         database.rows("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -41,7 +41,7 @@ UPLOADS_FOLDER = "uploads"
 
 
 class Store(Closeable):
-    """An open workspace. A writer holds `writer_lock` while it is open for writing."""
+    """An open workspace. While it is open for writing, its user must hold `writer_lock`."""
 
     def __init__(self, place: Path | Workspace, database: Database) -> None:
         self.workspace = as_workspace(place)
@@ -56,9 +56,9 @@ class Store(Closeable):
         self.generations = GenerationTable(database)
 
     def seen_by(self, conditions: DocumentConditions) -> "Store":
-        """Return the store as a caller with these conditions reads it, if the database has row-level security.
+        """Return the store restricted to these conditions, or the store itself without row-level security.
 
-        Raises StoreError if a test leaves out the conditions, and nothing else restricts the caller.
+        Raises StoreError if a test has switched off the program's own conditions and there is no row-level security.
         """
         if conditions and self.workspace.is_shared:
             from elt_llm_core.store.postgres import CallerDatabase, as_server
@@ -68,7 +68,7 @@ class Store(Closeable):
                 return Store(self.workspace, CallerDatabase(server, conditions))
         if conditions and leaves_out_conditions():
             raise StoreError(
-                f"{FAILPOINT_VARIABLE} leaves out the conditions of callers, and no row-level security restricts them.",
+                f"{FAILPOINT_VARIABLE} switches off the conditions of callers, and there is no row-level security.",
                 hint=f"Unset {FAILPOINT_VARIABLE}; it is for tests.",
             )
         return self
@@ -80,10 +80,10 @@ class Store(Closeable):
     def pin_published(
         self, record: CollectionRecord, provide: Callable[[int], None] | None = None
     ) -> GenerationPin | None:
-        """Pin the published generation of a collection, or return None if nothing is published.
+        """Pin a collection's published generation, so that it is not deleted. Return None if nothing is published.
 
-        With a database server, `provide` builds the files of a generation on this machine unless they are there;
-        without `provide`, only the rows are pinned. Raises StoreError if the files are missing.
+        With a database server, `provide` builds a generation's files on this machine if they are missing. If it is
+        None, only the rows are pinned. With SQLite, raises StoreError if the files are missing.
         """
         folder = self.folder(record.name)
         if not self.workspace.is_shared:
@@ -91,13 +91,13 @@ class Store(Closeable):
         return pin_shared(self.database, record.id, lambda: self.generations.pointer(record.id), folder, provide)
 
     def discard_files(self, record: CollectionRecord, number: int) -> bool:
-        """Delete the files of a generation unless a reader, on any machine, pins it. Return whether nobody does."""
+        """Delete a generation's files unless a reader on any machine pins it. Return whether they are gone."""
         if not is_unpinned(self.database, record.id, number):
             return False
         return discard_generation(self.folder(record.name) / str(number), self.trash)
 
     def generation_names(self) -> dict[str, set[str]]:
-        """Return, by collection, the names of the directories of its generations."""
+        """Return the names of the generations' directories, by collection."""
         return {
             record.name: {str(generation.number) for generation in self.generations.of_collection(record.id)}
             for record in self.collections.all()
@@ -135,10 +135,10 @@ def has_store(place: Path | Workspace) -> bool:
 
 
 def open_store(place: Path | Workspace, *, for_writing: bool = False, claims: bool = True) -> Store:
-    """Open a workspace. If `for_writing`, the caller holds the lock, and the store is created or migrated.
+    """Open a workspace. If `for_writing`, the caller must hold the lock, and the store is created or migrated.
 
-    Unless `claims` is false, the folder must not belong to another database. A writer checks every row first. Raises
-    StoreError if there is no data to read, if a newer program wrote it, or, for a writer, if the store is damaged.
+    Unless `claims` is false, the folder must not belong to another database. A writer first checks every row. Raises
+    StoreError if there is nothing to read, if a newer program wrote it, or, for a writer, if the store is damaged.
     """
     workspace = as_workspace(place)
     data_dir = workspace.folder
@@ -177,7 +177,7 @@ def open_store(place: Path | Workspace, *, for_writing: bool = False, claims: bo
 
 
 CACHE_OF = "cache-of"
-"""The file in the folder of a workspace that has the identity of the PostgreSQL database whose files it keeps."""
+"""A file in a workspace's folder. It contains the identity of the PostgreSQL database to which the folder belongs."""
 
 
 def _open_shared_store(workspace: Workspace, *, for_writing: bool, claims: bool) -> Store:
@@ -212,36 +212,36 @@ def _open_shared_store(workspace: Workspace, *, for_writing: bool, claims: bool)
 
 
 def migrate_server(database: Database, package: str) -> None:
-    """Run the missing schema steps of a package in one transaction. Raises StoreError if a newer program wrote it.
+    """Run a package's missing schema steps in one transaction. Raises StoreError if the database's schema is newer.
 
-    No backup is made: that of a server is its operator's.
+    No backup is made, because backing up a server is its operator's task.
     """
     with failpoint(Failpoint.MIGRATE), database.transaction():
         present, latest = schema_version(database), schema_steps(database, package)
         if present > latest:
             raise StoreError(
                 f"{database.name} has schema {present}, but this program supports schemas up to {latest}.",
-                hint="Use the newer version of elt-llm that wrote it.",
+                hint="Use the newer version of elt-llm that wrote the database.",
             )
         for version in range(present + 1, latest + 1):
             apply_schema_step(database, package, version)
 
 
 def claim_folder(folder: Path, identity: str) -> None:
-    """Record in the folder of a workspace which database it belongs to. Raises StoreError if that is another one."""
+    """Record which database a workspace's folder belongs to. Raises StoreError if it already belongs to another."""
     if write_once(folder / CACHE_OF, identity) != identity:
         raise StoreError(
-            f"{folder} keeps files of another PostgreSQL database.",
+            f"{folder} contains files of another PostgreSQL database.",
             hint="Choose another folder for this database: --data-dir DIR or ELT_LLM_DATA_DIR.",
         )
 
 
 def _refuse_other_backend(workspace: Workspace) -> None:
-    """Raise StoreError if the folder keeps files of the other kind of database: they would be deleted as unknown."""
+    """Raise StoreError if the folder belongs to the other kind of database. Its files would be deleted as unknown."""
     folder, is_claimed = workspace.folder, (workspace.folder / CACHE_OF).exists()
     if workspace.is_shared and (folder / STORE_NAME).exists() and not is_claimed:
         raise StoreError(
-            f"{folder} has a library in SQLite.",
+            f"{folder} contains an SQLite store.",
             hint="Run: elt-llm migrate --to postgres   (or choose another folder: --data-dir DIR)",
         )
     if is_claimed and not workspace.is_shared:
@@ -252,9 +252,9 @@ def _refuse_other_backend(workspace: Workspace) -> None:
 
 
 def migrate(database: SqliteDatabase) -> None:
-    """Check the store for damage, migrate it to the current schema, and let it keep the checksums of its rows.
+    """Check the store for damage, migrate it to the current schema, and keep checksums of rows from now on.
 
-    There is one transaction per schema step. A store with data is backed up first. Raises StoreError if the store is
+    An outdated store is backed up first, then each schema step is one transaction. Raises StoreError if the store is
     newer or damaged, or if there is no space for the backup.
     """
     check_not_newer(database)
@@ -279,7 +279,7 @@ def _no_data_error(data_dir: Path) -> StoreError:
 
 
 def _refuse_lost_record(data_dir: Path) -> None:
-    """Raise StoreError if there are generations without a store, because a new, empty store would delete them."""
+    """Raise StoreError if there are generations but no store, because a new, empty store would delete them."""
     if any(path.name.isdecimal() for path in data_dir.glob("collections/*/*")):
         raise StoreError(
             f"{data_dir / STORE_NAME} is missing or empty although there are collections.",
@@ -354,7 +354,7 @@ def collection_status(store: Store, record: CollectionRecord) -> CollectionStatu
 
 
 def files_in_trouble(files: Iterable[FileRecord]) -> tuple[dict[str, str], ...]:
-    """Describe those of these files that could not be read or contained no text."""
+    """Describe the files among these that could not be read or contained no text."""
     return tuple(
         {"path": file.path, "outcome": file.outcome, "reason": file.reason}
         for file in files

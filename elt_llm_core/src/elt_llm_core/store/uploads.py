@@ -12,30 +12,30 @@ from elt_llm_core.store.records import CollectionRecord, document_id
 from elt_llm_core.store.store import UPLOADS_FOLDER, Store, uploads_folder
 
 INCOMING = ".incoming"
-"""The folder of files that are still being uploaded. It is beside the upload folders of the collections."""
+"""The folder for files that are still being uploaded, next to the collections' upload folders."""
 _SECONDS_CUT_OFF = 3600.0  # an unfinished upload older than this was interrupted
 
 
 def machine_id(workspace: Workspace) -> str:
-    """Return a random text that names this machine among those with the same database, or "" if there is one only."""
+    """Return a random text that identifies this machine among those that share a database, or "" with SQLite."""
     return write_once(workspace.folder / "machine", uuid.uuid4().hex) if workspace.is_shared else ""
 
 
 def upload_fields(data_dir: Path, collection: str, path: Path) -> dict[str, str]:
-    """Return the owner fields of an uploaded file, which are in the names of its folders; of another file, none."""
+    """Return an uploaded file's owner fields, which are encoded in its folders' names. Other files have none."""
     folder = uploads_folder(data_dir, collection).resolve()
     return fields_of_folders(path.relative_to(folder).parts[:-1]) if path.is_relative_to(folder) else {}
 
 
 def uploaded_files(folder: Path) -> list[Path]:
-    """Return the files in the upload folder of a collection and in its folders of owners, sorted."""
+    """Return the files in a collection's upload folder and its subfolders for owners, sorted."""
     return sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
 
 
 def delete_forgotten_uploads(store: Store, collection: str, *, before: float) -> int:
     """Delete the uploads of forgotten documents, except files written after `before` (seconds since 1970).
 
-    Returns the number of deleted files. After an interruption, call this function again. Raises UnknownCollection.
+    Returns the number of deleted files. If interrupted, the call can be repeated. Raises UnknownCollection.
     """
     record = store.collections.get(collection)
     remembered = store.forgotten.all(record.id).document_ids
@@ -55,10 +55,10 @@ def delete_forgotten_uploads(store: Store, collection: str, *, before: float) ->
 
 
 def unpublished_uploads(store: Store, collections: Collection[str], pending: Collection[tuple[str, str]]) -> list[Path]:
-    """Return the uploaded files from which no published document was read.
+    """Return the uploaded files that no published document was read from.
 
     The function searches the folders of these collections, the folders of unknown collections, and interrupted uploads.
-    `pending` lists the uploads that wait to be read, as (collection, file name). Pending uploads are not returned.
+    `pending` lists uploads that are still to be read, as (collection, path). They are not returned.
     """
     known = {record.name for record in store.collections.all()}
     found: list[Path] = []
@@ -79,7 +79,7 @@ def unpublished_uploads(store: Store, collections: Collection[str], pending: Col
 
 
 def _roots(store: Store, record: CollectionRecord) -> dict[str, Path]:
-    """Return the source folders of the collection that are its upload folder or below it, by name."""
+    """Return the collection's source folders that are its upload folder or subfolders of that, by name."""
     folder = uploads_folder(store.data_dir, record.name).resolve()
     roots = store.collections.roots(record.id)
     return {name: path for name, (path, _) in roots.items() if path.is_relative_to(folder)}

@@ -1,1 +1,1 @@
-"""Pure functions on text: sentences, normal forms, stems, languages."""
+"""Pure functions on text: sentences, normal forms, stems, languages, outlines and quotes."""

@@ -8,17 +8,17 @@ from elt_llm_core.text.normalise import lower, split_words, without_diacritics
 from elt_llm_core.text.stems import UNSPACED, stopwords_of
 
 SAMPLE_CHARACTERS = 20_000
-MIN_SHARE = 0.15  # least share of stopwords; in running text, it is between a third and a half
+MIN_SHARE = 0.15  # the minimum share of stopwords; in running text, it is between a third and a half
 MIN_WORDS = 10  # with fewer words, the language is not detected
 
 
 def detect_language(text: str) -> str:
-    """Return the code of the language with the most stopwords at the start of the text; "en" when unsure."""
+    """Return the code of the language with the most stopwords at the start of the text, or "en" when unsure."""
     sample = text[:SAMPLE_CHARACTERS]
     unspaced = UNSPACED.findall(sample)
     if len(unspaced) * 4 > len(sample):  # more than a quarter
         scripts = Counter("ja" if one < "\u3400" else "ko" if one >= "\uac00" else "zh" for one in unspaced)
-        # Japanese mixes its syllables with Chinese characters, so that a fifth of syllables is sufficient.
+        # Japanese mixes syllables with Chinese characters, so a fifth of syllables is enough.
         return "ja" if scripts["ja"] * 5 > len(unspaced) else scripts.most_common(1)[0][0]
     counts = Counter(split_words(lower(sample)))
     total = counts.total()
@@ -30,7 +30,7 @@ def detect_language(text: str) -> str:
 
 
 def _evidence(counts: Counter[str], code: str) -> int:
-    """Return the number of stopwords plus that of words with a distinctive letter, which inflected languages need."""
+    """Count stopwords, and words with a distinctive letter, because inflected languages have too few stopwords."""
     stopwords, letters = stopwords_of(code), frozenset(load_language(code).distinctive_letters)
     listed = sum(count for word, count in counts.items() if without_diacritics(word) in stopwords)
     return listed + sum(count for word, count in counts.items() if not letters.isdisjoint(word))

@@ -1,4 +1,4 @@
-"""Normal forms of text: folding of case and diacritics, words and codes, replacement of lone surrogates."""
+"""Normalise text: fold case and diacritics, split words and codes, and replace lone surrogates."""
 
 import re
 import unicodedata
@@ -53,7 +53,7 @@ def lower(text: str) -> str:
     if text.isascii():
         return text.lower().replace("`", "'")
     composed = unicodedata.normalize("NFKC", text.translate(SPELLINGS))
-    # Translate again, because NFKC turns compatibility forms, such as the superscript minus, into quotes and dashes.
+    # Translated again, because NFKC turns some characters, such as the superscript minus, into dashes or quotes.
     return unicodedata.normalize("NFKC", composed.casefold()).translate(SPELLINGS)
 
 
@@ -66,7 +66,7 @@ def without_diacritics(lowered: str) -> str:
 
 
 def split_words(lowered: str) -> list[str]:
-    """Split lower-case text into words, as `words` does."""
+    """Split text that is already in lower case into words, as `words` does."""
     result: list[str] = []
     for word in WORD.findall(lowered):
         if word.isalnum():

@@ -24,11 +24,11 @@ class Outline:
     sections: Sequence[Section] = ()
 
     def page_at(self, offset: int) -> int | None:
-        """Return the page that contains `offset`, from 1; None if the format has no pages."""
+        """Return the number, from 1, of the page that contains `offset`, or None if the format has no pages."""
         return bisect_right(self.pages, offset) if self.pages else None
 
     def section_path(self, offset: int) -> tuple[str, ...]:
-        """Return the titles of the headings above `offset`, outermost first."""
+        """Return the titles of the sections that contain `offset`, outermost first."""
         path: list[str] = []
         number = bisect_right(self.sections, offset, key=lambda section: section.start) - 1
         while number >= 0:
@@ -37,12 +37,12 @@ class Outline:
         return tuple(reversed(path))
 
     def section_at(self, offset: int) -> str | None:
-        """Return the headings above `offset` joined by ' > ', as in citations; None above the first heading."""
+        """Return the section titles at `offset` joined by ' > ', as in citations, or None before the first heading."""
         return " > ".join(self.section_path(offset)) or None
 
     @cached_property
     def _above(self) -> list[int]:
-        """Return the index of the enclosing section of each section, or -1, computed once in linear time."""
+        """The index of each section's enclosing section, or -1 if there is none. Takes linear time."""
         above: list[int] = []
         opened: list[int] = []
         for number, section in enumerate(self.sections):
@@ -60,10 +60,10 @@ Pair = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class MarkedTerms:
-    """The terms that the markup of a document emphasises or defines, as ascending character offsets in its text."""
+    """The terms that a document's markup emphasises or defines, as ascending character offsets in its text."""
 
     definitions: tuple[Pair, ...] = ()
-    """The entries of definition lists: start and end of a term, then start and end of its definition."""
+    """Entries in definition lists, each as the start and end of a term, then the start and end of its definition."""
     terms: tuple[Span, ...] = ()
     """Terms whose markup shows that the sentence around them defines them."""
     leading: tuple[Span, ...] = ()
@@ -79,7 +79,7 @@ class MarkedTerms:
 
     @staticmethod
     def from_json(value: Any, length: int) -> "MarkedTerms":
-        """Read the JSON of `to_json` for a text of `length` characters. Spans outside the text are dropped."""
+        """Read JSON from `to_json` for a text of `length` characters. Spans outside the text are dropped."""
         spans = value if isinstance(value, dict) else {}
         counts = {"definitions": 4, "terms": 2, "leading": 2}
         return MarkedTerms(**{name: _valid_offsets(spans.get(name), count, length) for name, count in counts.items()})
@@ -110,9 +110,9 @@ _WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
 
 
 def page_label(source: str, page: int | None, section: str | None = None) -> str:
-    """Return "page 3"; for a sheet of a workbook "sheet Elements", or "" if no section is given.
+    """Return a label such as "page 3" or, for a workbook, "sheet Elements". Without a page, it is empty.
 
-    The first heading of a sheet is its name, so places that show the section need no label.
+    A sheet's name is its first heading. Callers that show the section anyway do not pass it, and get no label.
     """
     if page and source.lower().endswith(_WORKBOOKS):
         return f"sheet {section.split(' > ')[0]}" if section else ""

@@ -1,4 +1,4 @@
-"""Split a text into sentences, with regard to abbreviations, numbered rules, lists and tables."""
+"""Split a text into sentences, taking abbreviations, numbered rules, lists and tables into account."""
 
 import re
 from collections.abc import Iterator
@@ -19,10 +19,10 @@ ITEM_CONJUNCTIONS = _words("item_conjunctions")
 _DATED = [code for code in languages() if load_language(code).full_stop_after_day]
 MONTHS = frozenset(month_numbers(_DATED))
 
-# ruff: noqa: RUF001 - the look-alike quotes and stops are what this file is about.
+# ruff: noqa: RUF001 - this file needs look-alike quotes and full stops.
 
 CLOSERS = "\"'”’»)\\]*_"
-# Quantifiers are possessive, and no match starts within a run: a long row of dots would take quadratic time.
+# Quantifiers are possessive, and no match starts within a run. Otherwise a long row of dots would take quadratic time.
 END = re.compile(rf"(?<![.!?…])[.!?…]++[{CLOSERS}]*+(?=\s)|(?<![。！？｡])[。！？｡]++[」』”’）]*+")
 FIRST_WORD = re.compile(r"[\s\"'“‘«„(\[*_]*((?:l')?[^\W_]+|)")
 LAST_WORD = re.compile(r"[^\s\"“‘«„(\[*_/—–]{0,24}\Z")
@@ -34,7 +34,7 @@ ITEM_LINE = re.compile(r"\s*(?:[-*+•–▪◦‣●○■□·]\s|#{1,6}\s|>|\
 NUMBER_LINE = re.compile(
     r"\s*(?:\((?:[a-zA-Z]{1,2}|[ivxIVX]{1,6}|\d{1,3})\)|[a-z][.)]|[ivx]{1,6}[.)]|\d{1,3}[.)]|\d{1,3}(?:\.\d{1,3})+[.)]?)\s+(\S?)"
 )
-TABLE_ROW = re.compile(r"\s*\||[^\n|]*\S \| ")  # with or without marks at its ends
+TABLE_ROW = re.compile(r"\s*\||[^\n|]*\S \| ")  # with or without | at its ends
 CLOSED_LINE = re.compile(r"\s*(?:#{1,6}\s|\||```|~~~|[=\-_*]{3,}\s*\Z)")
 
 
@@ -43,7 +43,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
     A sentence ends at a full stop, question mark or exclamation mark that closes it, a blank line, a heading, a table
     row, or the line before a list item or numbered rule. A line break alone does not end a sentence. Each visible
-    character lies in exactly one sentence. The time is linear in the length of the text.
+    character lies in exactly one sentence. The time is linear in the text's length.
     """
     spans: list[tuple[int, int]] = []
     for start, end in _blocks(text):
@@ -81,9 +81,9 @@ def _starts_block(line: str, previous: str) -> bool:
 
 
 def _asks_for_number(before: str, in_brackets: bool) -> bool:
-    """Return whether a line ends in a word such as "rule" that the number on the next line completes."""
+    """Return whether the number on the next line completes this line, which may end in a word such as "rule"."""
     if before[-1] in "(,":
-        # Items with letters in brackets may end with commas: "(a) pays," / "(b) plays".
+        # After a comma, a number in brackets may be the next item: "(a) pays," / "(b) plays".
         return before[-1] == "(" or not in_brackets
     rest, _, word = before.rpartition(" ")
     if word in ITEM_CONJUNCTIONS and rest.rstrip().endswith((";", ",")):

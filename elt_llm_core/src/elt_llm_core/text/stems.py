@@ -13,7 +13,7 @@ _MIN_STEM = 3  # letters before an ending
 
 @cache
 def stopwords_of(language: str) -> frozenset[str]:
-    """Return the folded stopwords of a language; empty if its file names none."""
+    """Return a language's folded stopwords, or an empty set if its file lists none."""
     from bm25s import stopwords
 
     record = load_language(language)
@@ -21,7 +21,7 @@ def stopwords_of(language: str) -> frozenset[str]:
     return frozenset(map(fold, listed))
 
 
-ALGORITHM_VERSION = 2  # raise this whenever the same text could give other stems
+ALGORITHM_VERSION = 2  # increased whenever the same text could give other stems
 CACHED_WORDS = 200_000
 # Chinese and Japanese have no spaces between words, and Korean attaches particles, so character pairs are compared.
 UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -49,7 +49,7 @@ class KeywordTokeniser:
 
     def stems(self, text: str) -> list[str]:
         """Return the stems in the order of the text, repeated as often as they occur."""
-        latest_text, latest_stems = self._latest  # one question is tokenised for each of many collections
+        latest_text, latest_stems = self._latest  # the same question is tokenised for each collection
         if text == latest_text:
             return list(latest_stems)
         cached = self._stems
@@ -65,13 +65,13 @@ class KeywordTokeniser:
         return result
 
     def stems_of_guess(self, word: str) -> list[str]:
-        """Return the stems of one lower-case word without caching, for guessed words such as spelling corrections."""
+        """Return the stems of one lower-case word without caching them, for guesses such as spelling corrections."""
         cached = self._stems.get(word)
         return self._cut(word) if cached is None else list(cached)
 
     @property
     def fingerprint(self) -> str:
-        """A sha256 in hex that changes whenever the stems of some text could change."""
+        """A SHA-256 in hex that changes whenever any text's stems could change."""
         import Stemmer
 
         stopwords = "\n".join(sorted(self._stopwords))
@@ -82,19 +82,19 @@ class KeywordTokeniser:
         bare = without_diacritics(word)
         if any(map(str.isdigit, word)) and not UNSPACED.search(word):
             return _code_forms(bare)
-        # Replace pairs of letters by the letters that they represent: `aerzte` by `ärzte` in German.
+        # Pairs of letters are replaced by the letter that they represent, such as `aerzte` by `ärzte` in German.
         spelled = self._pair.sub(lambda match: self._letters[match.group()], word) if self._pair else word
         if bare in self._stopwords or without_diacritics(spelled) in self._stopwords:
             return []
         if UNSPACED.search(word):
             return [pair for run in _UNSPACED_RUN.findall(bare) for pair in _character_pairs(run)]
-        # Snowball recognises endings by their diacritics, which questions often lack. Where the two stems differ, both
-        # are kept, so that either spelling matches the other.
+        # Snowball recognises endings by their diacritics, which questions often lack. If the stems with and without
+        # diacritics differ, both are kept, so that either spelling matches the other.
         likely = self._stem(self._restore_ending(spelled))
         return list(dict.fromkeys((self._stem(spelled), _unsoften_stem(likely, self.language))))
 
     def _restore_ending(self, word: str) -> str:
-        """Return the word without diacritics, except that a known ending is spelled with its diacritics."""
+        """Remove the word's diacritics, but spell a known ending with its diacritics."""
         bare = without_diacritics(word)
         for typed, spelled in self._endings:
             if bare.endswith(typed) and len(bare) >= len(typed) + _MIN_STEM:
@@ -110,7 +110,7 @@ class KeywordTokeniser:
 
 
 def _unsoften_stem(stem: str, language: str) -> str:
-    """Undo the softening of a Lithuanian stem, whose `č` or `dž` was folded to `c` or `dz`: `medz` becomes `med`."""
+    """Undo the softening of a Lithuanian stem that ends in `č` or `dž`, folded to `c` or `dz`: `medz` becomes `med`."""
     if language != "lt" or len(stem) <= _MIN_STEM:
         return stem
     if stem.endswith("dz"):
@@ -119,7 +119,7 @@ def _unsoften_stem(stem: str, language: str) -> str:
 
 
 def _code_forms(code: str) -> list[str]:
-    """Return the spellings of a code: u-21 whole, in parts and as u21; v1.2.3 also as 1.2.3."""
+    """Return a code's spellings: for u-21 also u, 21 and u21, and for v1.2.3 also 1.2.3."""
     if "-" in code:
         return list(dict.fromkeys((code, *code.split("-"), code.replace("-", ""))))
     version = _VERSION_CODE.fullmatch(code)

@@ -1,4 +1,4 @@
-"""Compare quotes with a text word by word: find a quote, find the nearest span, list the differences."""
+"""Compare a quote with a text word by word: find the quote or the nearest span, and list the differences."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -23,13 +23,13 @@ class QuoteWord:
 
     @property
     def folded(self) -> str:
-        """Return the word in lower case, without accents and surrounding punctuation. Quotes and dashes are unified."""
+        """The word in lower case, without accents and surrounding punctuation, and with one kind of quote and dash."""
         return fold(self.text).strip(" .,;:!?\"'()[]{}")
 
 
 @dataclass(frozen=True)
 class QuoteDifference:
-    """A difference between a quote and a text: the words of each. One of the two may be empty."""
+    """A difference between a quote and a text: the words that differ in each. One of the two may be empty."""
 
     kind: Annotated[
         DifferenceKind,
@@ -58,16 +58,16 @@ def find_quote(quote: str, text: str) -> Iterator[tuple[int, int]]:
     if found < 0:
         return
     offsets = [offset for word in locate_words(text) for offset in (word.start - 1, *range(word.start, word.end))]
-    while found >= 0:  # hence + 1: `offsets` starts with the space before the first word
+    while found >= 0:  # + 1, because `offsets` starts with the space before the first word
         yield offsets[found + 1], offsets[found + len(sought)] + 1
         found = squeezed.find(sought, found + 1)
 
 
 def nearest_span(quote: str, text: str, start: int = 0, end: int | None = None) -> tuple[int, int, float] | None:
-    """Return the span of text[start:end] with most words of the quote, as (start, end, share of these words).
+    """Return the span in text[start:end] that contains most of the quote's words, as (start, end, share of the words).
 
-    The span has as many words as the quote and is then trimmed to start and end with words of the quote. Of equal spans
-    the first is returned. Without a common word the result is None. The time is linear in the length of the text.
+    The span is as long as the quote in words, and is trimmed to start and end with words of the quote. Among equal
+    spans, the first is returned, or None if there is no common word. The time is linear in the text's length.
     """
     quoted = list(locate_words(quote))
     wanted = Counter(filter(None, (word.folded for word in quoted)))
@@ -83,7 +83,7 @@ def nearest_span(quote: str, text: str, start: int = 0, end: int | None = None) 
 
 
 def quote_differences(quote: str, text: str) -> list[QuoteDifference]:
-    """Return the differences between a quote and a text, in order; empty if their words are equal."""
+    """Return the differences between a quote and a text, in order, or an empty list if all words are equal."""
     quoted, written = [word.text for word in locate_words(quote)], [word.text for word in locate_words(text)]
     differences = []
     for kind, first, last, start, end in SequenceMatcher(None, quoted, written, autojunk=False).get_opcodes():
@@ -100,7 +100,7 @@ def quote_differences(quote: str, text: str) -> list[QuoteDifference]:
 
 
 def _start_of_match(word: QuoteWord, quoted: QuoteWord) -> int:
-    """Return the start of `word`, without leading punctuation that the quote lacks."""
+    """Return where `word` starts, skipping leading punctuation that the quote's first word lacks."""
     same = word.folded == quoted.folded and word.text.endswith(quoted.text)
     return word.end - len(quoted.text) if same else word.start
 
@@ -111,7 +111,7 @@ def _end_of_match(word: QuoteWord, quoted: QuoteWord) -> int:
 
 
 def _best_window(wanted: Counter[str], words: Sequence[str], length: int) -> tuple[int, int]:
-    """Return the span of `length` words with most of the wanted words: their number, and the start of the span."""
+    """Find the `length` words in a row that contain most wanted words. Return the number of these, and the start."""
     counts: Counter[str] = Counter()
     current = best = first = 0
     for index, word in enumerate(words):

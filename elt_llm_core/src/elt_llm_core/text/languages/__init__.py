@@ -1,4 +1,4 @@
-"""The word lists of each language, read from one TOML file per language in this folder and used by Python rules.
+"""The languages' word lists, which Python rules use. They are read from one TOML file per language in this folder.
 
 To add a language, add one file, `<ISO 639-1 code>.toml`. Its keys are the fields of `Language` and the names in
 `WORD_LISTS`, which comments in en.toml, de.toml and fr.toml explain. Every key except `name` is optional. A list is a
@@ -37,27 +37,27 @@ class Language:
     sentence_rules: bool = False
     """Whether rules that read sentences (definitions, fields, grounding, questions) apply to this language."""
     snowball: str = ""
-    """The Snowball algorithm; without one, words are compared as they are."""
+    """The name of the Snowball algorithm. If it is empty, words are compared as they are."""
     bm25s_stopwords: str = ""
-    """The name of a stopword list of bm25s, used in place of `stopwords`."""
+    """The name of a stopword list in bm25s that is used instead of `stopwords`."""
     distinctive_letters: str = ""
     """Letters that occur in no other of these languages."""
     no_letter_pair_after: str = ""
-    """Letters after which a pair of `letter_pairs` is read as two letters."""
+    """Letters after which a pair in `letter_pairs` is read as two separate letters."""
     numbers: Mapping[str, float] = field(default_factory=dict)
-    """Cardinals from two on by spelling, without scales."""
+    """The values of cardinal numbers from two on, by spelling, without scales."""
     ordinals: Mapping[str, float] = field(default_factory=dict)
     scales: Mapping[str, float] = field(default_factory=dict)
-    """Hundred, thousand and so on, with their abbreviations."""
+    """The values of hundred, thousand and so on, by spelling, including abbreviations."""
     months: tuple[Words, ...] = ()
-    """Twelve tuples: the full name of the month first, then its abbreviations and other forms."""
+    """Twelve tuples, each with the month's full name first, then its abbreviations and other forms."""
     full_stop_after_day: bool = False
-    """Whether days are written as in "3. Mai"."""
+    """Whether a full stop follows the day, as in "3. Mai"."""
     lists: Mapping[str, Words] = field(default_factory=dict)
-    """The lists in `WORD_LISTS`, and narrower lists that a single rule uses: the table [lists] of the file."""
+    """The lists in `WORD_LISTS`, and lists for single rules, which are in the file's table [lists]."""
 
     def words(self, name: str) -> Words:
-        """Return the list `name`; empty if the language has none."""
+        """Return the word list `name`, or an empty one if the language has none."""
         return self.lists.get(name, ())
 
 
@@ -96,9 +96,9 @@ def rule_languages() -> tuple[str, ...]:
 
 
 def words(name: str, codes: Iterable[str] | None = None, *, folded: bool = False) -> frozenset[str]:
-    """Return the union of the list `name` over languages, by default over the languages with sentence rules.
+    """Return the union of several languages' lists `name` (default: of all languages with sentence rules).
 
-    With `folded` the words have no diacritics. Raises KeyError if none of the languages has this list.
+    With `folded`, the words have no diacritics. Raises KeyError if none of the languages has this list.
     """
     found = {word for code in codes or rule_languages() for word in load_language(code).words(name)}
     if not found:
@@ -107,24 +107,24 @@ def words(name: str, codes: Iterable[str] | None = None, *, folded: bool = False
 
 
 def numbers(name: str, *, folded: bool = False) -> Mapping[str, float]:
-    """Return the values of the table `name` by spelling, joined over the languages with sentence rules."""
+    """Return the values in the table `name` by spelling, for all languages with sentence rules together."""
     tables: list[Mapping[str, float]] = [getattr(load_language(code), name) for code in rule_languages()]
     return {fold(word) if folded else word: value for table in tables for word, value in table.items()}
 
 
 def month_numbers(codes: Iterable[str] | None = None, *, folded: bool = False) -> dict[str, int]:
-    """Return the number of a month, 1 to 12, by each of its spellings, by default in all languages."""
+    """Return the number of a month, 1 to 12, by each of its spellings, in these languages (default: in all)."""
     years = [load_language(code).months for code in codes or languages()]
     forms = ((number, form) for year in years for number, month in enumerate(year, start=1) for form in month)
     return {fold(form) if folded else form: number for number, form in forms}
 
 
 def month_names(codes: Iterable[str] | None = None, *, folded: bool = False) -> frozenset[str]:
-    """Return the full names of the months, by default in all languages with sentence rules."""
+    """Return the months' full names in these languages (default: in all languages with sentence rules)."""
     names = (forms[0] for code in codes or rule_languages() for forms in load_language(code).months)
     return frozenset(fold(name) if folded else name for name in names)
 
 
 def alternatives(entries: Iterable[str]) -> str:
-    """Join the entries to alternatives of a regular expression, longest first, without a group around them."""
+    """Join the entries as alternatives in a regular expression, longest first, without a group around them."""
     return "|".join(re.escape(entry) for entry in sorted(set(entries), key=lambda entry: (-len(entry), entry)))
