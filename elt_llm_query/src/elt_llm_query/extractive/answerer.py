@@ -55,6 +55,9 @@ _SAME_STEMS = 0.8  # share of common stems from which two sentences state the sa
 _NEAR_BEST = 0.1  # a further sentence may score this much below the best, which scores 0.6 to 1.4
 _NEARER_AS_THIRD = 0.02  # is subtracted from _NEAR_BEST for a third sentence
 _NEAR_BEST_ELSEWHERE = 0.15  # instead of both, for a sentence of another document than that of the best
+_FIRST_CHUNKS = 2  # if the best sentence is in a later chunk, others of the same topic are less likely to add to it
+_NEAR_BEST_LATER = 0.04  # the most that a further sentence may then score below the best
+_FARTHEST_CHUNK = 2  # ranks between the chunks of the best and of a further sentence of the same document
 _NEAR_BEST_OF_DOCUMENT = 0.42  # the same, for the best sentence of a document, and across languages
 _NEARER_BY_COVERAGE = 0.3  # times the coverage of the best sentence, is subtracted from _NEAR_BEST_OF_DOCUMENT
 _NEAR_BEST_OF_TWO = 0.65  # share of the best score for a further sentence, if the question is twofold
@@ -169,10 +172,14 @@ def choose_sentences(
     widest = _NEAR_BEST_OF_DOCUMENT - _NEARER_BY_COVERAGE * best.coverage
     chosen = [best]
     for one in scored[1:]:
-        margin = _NEAR_BEST - _NEARER_AS_THIRD * (len(chosen) - 1)
-        margin = widest if across else _NEAR_BEST_ELSEWHERE if one.candidate.chunk in others else margin
+        elsewhere = one.candidate.chunk in others
+        margin = _NEAR_BEST_ELSEWHERE if elsewhere else _NEAR_BEST - _NEARER_AS_THIRD * (len(chosen) - 1)
+        if best.candidate.chunk >= _FIRST_CHUNKS:
+            margin = min(margin, _NEAR_BEST_LATER)
+        far = not elsewhere and abs(one.candidate.chunk - best.candidate.chunk) > _FARTHEST_CHUNK
+        near = one.score >= best.score - widest if across else not far and one.score >= best.score - margin
         belongs = one.candidate.kind != "item" or one.candidate.lead in ("", opening)
-        if belongs and one.score >= best.score - margin and not any(is_same_statement(one, other) for other in chosen):
+        if near and belongs and not any(is_same_statement(one, other) for other in chosen):
             chosen.append(one)
     return chosen[:most]
 
