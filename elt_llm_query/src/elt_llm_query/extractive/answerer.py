@@ -55,8 +55,8 @@ _SAME_STEMS = 0.8  # share of common stems from which two sentences state the sa
 _NEAR_BEST = 0.1  # a further sentence may score this much below the best, which scores 0.6 to 1.4
 _NEARER_AS_THIRD = 0.02  # is subtracted from _NEAR_BEST for a third sentence
 _NEAR_BEST_ELSEWHERE = 0.15  # instead of both, for a sentence of another document than that of the best
-_FIRST_CHUNKS = 2  # if the best sentence is in a later chunk, others of the same topic are less likely to add to it
-_NEAR_BEST_LATER = 0.04  # the most that a further sentence may then score below the best
+_FIRST_CHUNKS = 2  # chunks by rank; if the best sentence is in a later one, others seldom add to it
+_NEAR_BEST_LATER = 0.04  # a further sentence may then score at most this much below the best
 _FARTHEST_CHUNK = 2  # ranks between the chunks of the best and of a further sentence of the same document
 _NEAR_BEST_OF_DOCUMENT = 0.42  # the same, for the best sentence of a document, and across languages
 _NEARER_BY_COVERAGE = 0.3  # times the coverage of the best sentence, is subtracted from _NEAR_BEST_OF_DOCUMENT
@@ -157,9 +157,10 @@ def choose_sentences(
 
     Nothing is added to a `definition` that is asked for. An item of a list is added only to the opening or another item
     of its list. The chunks `others` are of other documents, which may state something else, so they may be less near.
+    Within a document, a further sentence is from a chunk of nearly the same rank as that of the best sentence.
     Set `twofold` for a question about two things: the sentence about the second thing may be less similar to the whole
     question. Set `across` for a question in another language than the sentences, whose scores are closer to each other.
-    Decisions 3, 43 and 55 in docs/decisions measure these limits.
+    Decisions 3, 43, 55 and 58 in docs/decisions measure these limits.
     """
     if not scored:
         return []
