@@ -67,6 +67,8 @@ def test_a_sentence_that_has_only_the_date_of_another_event_is_evidence_against_
 def test_a_number_in_the_question_that_no_sentence_contains_is_evidence_against_answering() -> None:
     asked = "Why was the loan cut from 30 to 28 days?"
     assert _evidence(asked, "The loan is 30 days because shelves are full.").numbers_apart == 0.5
+    of_another_sentence = "We are 28 people. For how many days is the loan?"
+    assert _evidence(of_another_sentence, "The loan is 30 days.").numbers_apart == 0.0
 
 
 def test_names_in_the_question_that_no_sentence_contains_together_are_evidence_against_answering() -> None:

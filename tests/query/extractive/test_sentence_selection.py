@@ -47,6 +47,21 @@ def test_a_sentence_of_another_document_may_be_less_near() -> None:
     assert len(choose_sentences(sentences, 3, others={1})) == 2
 
 
+@pytest.mark.parametrize(
+    ("best_chunk", "further_chunk", "score", "quoted"),
+    [(0, 2, 0.95, 2), (0, 3, 0.95, 1), (1, 3, 0.95, 2), (2, 2, 0.95, 1), (2, 2, 0.97, 2)],
+)
+def test_a_sentence_is_added_from_a_near_chunk_and_to_a_sentence_of_a_later_chunk_only_if_it_scores_nearly_the_same(
+    best_chunk: int, further_chunk: int, score: float, quoted: int
+) -> None:
+    sentences = [
+        replace(one, candidate=replace(one.candidate, chunk=chunk))
+        for one, chunk in zip(scored(1.0, score, coverage=0.5), (best_chunk, further_chunk), strict=True)
+    ]
+    assert len(choose_sentences(sentences, 3)) == quoted
+    assert len(choose_sentences(sentences, 3, others={further_chunk})) == (2 if best_chunk < 2 else quoted)
+
+
 def test_across_languages_a_sentence_may_be_much_less_near_if_the_best_has_few_words_of_the_question() -> None:
     for coverage, quoted in ((0.0, 2), (0.9, 1)):
         sentences = scored(1.0, 0.7, coverage=coverage)

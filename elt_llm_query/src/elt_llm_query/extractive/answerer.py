@@ -55,12 +55,15 @@ _SAME_STEMS = 0.8  # share of common stems from which two sentences state the sa
 _NEAR_BEST = 0.1  # a further sentence may score this much below the best, which scores 0.6 to 1.4
 _NEARER_AS_THIRD = 0.02  # is subtracted from _NEAR_BEST for a third sentence
 _NEAR_BEST_ELSEWHERE = 0.15  # replaces both for a sentence from another document than the best sentence's
+_FIRST_CHUNKS = 2  # chunks by rank; if the best sentence is in a later one, others seldom add to it
+_NEAR_BEST_LATER = 0.04  # a further sentence may then score at most this much below the best
+_FARTHEST_CHUNK = 2  # ranks between the chunks of the best and of a further sentence of the same document
 _NEAR_BEST_OF_DOCUMENT = 0.42  # the same, for the best sentence of a document, and across languages
 _NEARER_BY_COVERAGE = 0.3  # times the coverage of the best sentence, is subtracted from _NEAR_BEST_OF_DOCUMENT
 _NEAR_BEST_OF_TWO = 0.65  # share of the best score for a further sentence, if the question is twofold
 _VERY_NEAR_BEST = 0.9  # share of the best score for a sentence that counts as evidence
 _VERY_NEAR_BEST_OF_TWO = 0.78  # the same share, if the question is twofold
-_NEAR_DECIDING = 0.18  # a sentence that decides a yes-or-no question may score this much below the best
+_NEAR_DECIDING = 0.15  # a sentence that decides a yes-or-no question may score this much below the best
 _MOST_COMPARED_TERMS = 4  # words of each of two compared things: those nearest to "versus"
 _FARTHEST_COMPARED = 0.4  # a sentence about one of two compared things may score this much below the best
 _COST_OF_OTHER = 0.1  # of the score, for a sentence that names both compared things
@@ -154,9 +157,10 @@ def choose_sentences(
 
     If a `definition` is asked for and the best sentence gives it, nothing is added. An item of a list is added only to
     the opening or another item of the same list. Sentences of the chunks `others`, from other documents than the best
-    sentence, may score lower, because they may add something else. Set `twofold` for a question about two things, where
+    sentence, may score lower, because they may add something else. Within a document, a further sentence must come from
+    a chunk whose rank is near that of the best sentence's chunk. Set `twofold` for a question about two things, where
     the sentence about the second may score lower. Set `across` if question and sentences are in different languages.
-    Decisions 3, 43 and 55 in docs/decisions measure these limits.
+    Decisions 3, 43, 55 and 58 in docs/decisions measure these limits.
     """
     if not scored:
         return []
@@ -169,10 +173,14 @@ def choose_sentences(
     widest = _NEAR_BEST_OF_DOCUMENT - _NEARER_BY_COVERAGE * best.coverage
     chosen = [best]
     for one in scored[1:]:
-        margin = _NEAR_BEST - _NEARER_AS_THIRD * (len(chosen) - 1)
-        margin = widest if across else _NEAR_BEST_ELSEWHERE if one.candidate.chunk in others else margin
+        elsewhere = one.candidate.chunk in others
+        margin = _NEAR_BEST_ELSEWHERE if elsewhere else _NEAR_BEST - _NEARER_AS_THIRD * (len(chosen) - 1)
+        if best.candidate.chunk >= _FIRST_CHUNKS:
+            margin = min(margin, _NEAR_BEST_LATER)
+        far = not elsewhere and abs(one.candidate.chunk - best.candidate.chunk) > _FARTHEST_CHUNK
+        near = one.score >= best.score - widest if across else not far and one.score >= best.score - margin
         belongs = one.candidate.kind != "item" or one.candidate.lead in ("", opening)
-        if belongs and one.score >= best.score - margin and not any(is_same_statement(one, other) for other in chosen):
+        if near and belongs and not any(is_same_statement(one, other) for other in chosen):
             chosen.append(one)
     return chosen[:most]
 

@@ -16,7 +16,7 @@ from elt_llm_query.extractive.sentence_scores import ScoredSentence, ScoringCont
 from elt_llm_query.grounding.claims import align_claim, parse_sentence
 from elt_llm_query.grounding.sentences import match_term
 from elt_llm_query.understanding.patterns import PatternFile
-from elt_llm_query.understanding.question import ParsedQuestion
+from elt_llm_query.understanding.question import ParsedQuestion, numbers_of
 
 _PATTERNS = PatternFile(Path(__file__).with_name("patterns.toml"))
 _NO = _PATTERNS.pattern("no")
@@ -107,9 +107,8 @@ def contradiction_score(context: ScoringContext, sentence: ScoredSentence) -> fl
 
 def _contradicts(context: ScoringContext, text: str) -> bool:
     question = context.question
-    # The claim is the question without its question words. Of several sentences, only the last question is used.
-    claim_text = question.parts[0] if len(question.parts) == 1 else question.text
-    claim_text = " ".join(_ASKING.sub(" ", claim_text).strip(" ?").split())
+    # The claim is the question without its question words.
+    claim_text = " ".join(_ASKING.sub(" ", _asking_sentence(question)).strip(" ?").split())
 
     def is_name(_: str, at_start: bool) -> bool:
         """Return whether a capitalised word is a name.
@@ -120,6 +119,11 @@ def _contradicts(context: ScoringContext, text: str) -> bool:
 
     claim, source = (parse_sentence(one, context.tokeniser, is_name) for one in (claim_text, text))
     return bool(context.contraries.find(claim, source, align_claim(claim, source)))
+
+
+def _asking_sentence(question: ParsedQuestion) -> str:
+    """Return the last question of a text of several sentences, or else the whole text."""
+    return question.parts[0] if len(question.parts) == 1 else question.text
 
 
 _YEAR = re.compile(r"1\d\d\d|20\d\d")
@@ -316,8 +320,9 @@ def _numbers_apart(
     question: ParsedQuestion, chosen: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]
 ) -> float:
     text = " ".join(_with_headings(sentence, chunks[sentence.candidate.chunk]) for sentence in chosen)
-    missing = sum(not re.search(rf"(?<!\d){re.escape(number)}(?!\d)", text) for number in question.numbers)
-    return missing / len(question.numbers) if question.numbers else 0.0
+    numbers = numbers_of(_asking_sentence(question))
+    missing = sum(not re.search(rf"(?<!\d){re.escape(number)}(?!\d)", text) for number in numbers)
+    return missing / len(numbers) if numbers else 0.0
 
 
 def _with_headings(sentence: ScoredSentence, chunk: RetrievedChunk) -> str:
