@@ -1,5 +1,6 @@
 """Take the pictures of the page for the manual: `make pictures`. Needs Chromium."""
 
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -89,7 +90,6 @@ class Photographer:
     def take(self, page: Page, name: str) -> None:
         """Store what the window shows. 256 colours halve the file, and nobody sees the difference."""
         page.wait_for_timeout(900)
-        page.evaluate("Promise.allSettled([...document.images].map((image) => image.decode()))")
         picture = Image.open(BytesIO(page.screenshot()))
         path = self.folder / f"ui-{name}{self.look.suffix}.png"
         picture.convert("RGB").quantize(256).save(path, optimize=True)
@@ -123,7 +123,7 @@ def take_ask(photographer: Photographer, server: RunningServer) -> None:
         ask(page, QUESTION)
         photographer.take(page, "ask")
         page.locator("#conversation button.chip").first.click()
-        page.wait_for_selector("#opened .opened")
+        page.locator("#opened img").evaluate("(image) => image.decode()")
         photographer.take(page, "source")
         page.locator("#new-conversation").click()
         ask(page, UNANSWERABLE)
@@ -177,12 +177,14 @@ def take_progress(photographer: Photographer, server: RunningServer) -> None:
     ]
     with photographer.visit(server) as page:
         open_tab(page, "documents")
-        page.locator("#documents-collection input").fill(f"minutes{photographer.look.suffix}")
+        collection = f"minutes{photographer.look.suffix}"
+        page.locator("#documents-collection input").fill(collection)
         page.keyboard.press("Enter")
         page.locator("#documents-files input[type=file]").set_input_files(minutes)
         page.locator("#documents-files .file").nth(len(minutes) - 1).wait_for()
         page.locator("#documents-upload-button").click()
-        page.wait_for_selector("#documents-status progress")
+        # The page may still show the upload of the look before.
+        page.locator("#documents-status", has_text=re.compile(rf"\b{collection} ")).locator("progress").wait_for()
         photographer.take(page, "progress")
 
 

@@ -221,7 +221,8 @@ class DocumentActions(ServiceActions):
         folders.append(uploads_folder(loaded.data_dir, record.name))
         if not any(path.is_relative_to(folder.resolve()) for folder in folders):
             raise NotFound(
-                "The file of this document is not below ingest.roots, the folders that the server may read.", hint=_TEXT_HINT
+                "The file of this document is not below ingest.roots, the folders that the server may read.",
+                hint=_TEXT_HINT,
             )
         return path
 

@@ -47,9 +47,11 @@ document.addEventListener("click", (event) => {
   else send(button.closest('[id^="tab-"]')?.id.slice(4) ?? "ask", button.name, button.value);
 });
 
-// On a phone, this button is far below the empty conversation that it shows.
+// The next question can be typed at once. On a phone, this button is far below the empty conversation that it shows.
 document.addEventListener("click", (event) => {
-  if (event.target.closest?.("#new-conversation")) window.scrollTo({ top: 0 });
+  if (!event.target.closest?.("#new-conversation")) return;
+  questionBox()?.focus();
+  window.scrollTo({ top: 0 });
 });
 
 // Collections and jobs may have been added in a terminal.
