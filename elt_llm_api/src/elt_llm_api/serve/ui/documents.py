@@ -38,13 +38,6 @@ class DocumentsState:
     to_forget: str = ""
 
 
-@dataclass
-class CollectionChoice:
-    """Whether this page has a collection. Handlers that run at the same time see a change at once."""
-
-    made: bool = False
-
-
 @dataclass(frozen=True)
 class DocumentRow:
     """A line of the list. A document within a file, and a file that is still waiting, have no id."""
@@ -98,7 +91,6 @@ class DocumentsTab:
         self._services, self._texts, self._pickers = page.services, page.texts, page.pickers
         self._uploads, self._documents = UploadActions(page.services), DocumentActions(page.services)
         self._jobs, self._state = JobActions(page.services), gr.State(DocumentsState())
-        self._choice = gr.State(CollectionChoice())
         self._lay_out_upload(page)
         self._lay_out_documents()
         self._wire(page.tab)
@@ -109,7 +101,7 @@ class DocumentsTab:
             with gr.Column(min_width=240):
                 self._collection = gr.Dropdown(
                     [], label=t("documents.collection"), info=t("documents.collection_info"), allow_custom_value=True,
-                    value=None, elem_id="documents-collection",
+                    value=None, elem_id="documents-collection", interactive=False,
                 )  # fmt: skip
                 with gr.Row(elem_id="documents-buttons"):
                     self._upload = gr.Button(
@@ -141,9 +133,9 @@ class DocumentsTab:
         shown = [self._table, self._side, self._text, self._state]
         listing = [collection, self._filter, self._state]
         job = self._watch.watched
-        gr.on(None, self.load, [job, self._choice], [collection, *shown, *watched], **controls.QUIET_EVENT)
+        gr.on(None, self.load, [job], [collection, *shown, *watched], **controls.QUIET_EVENT)
         chosen = [collection.input, collection.change, self._filter.change]
-        gr.on(chosen, self.show, [self._choice, *listing], shown, **controls.QUIET_EVENT)
+        gr.on(chosen, self.show, listing, shown, **controls.QUIET_EVENT)
         changed = [self._pickers.changes.change, tab.select]
         gr.on(changed, self.list_again, listing, [self._table], **controls.QUIET_EVENT)
         uploaded = [self._files, *shown, *watched]
@@ -160,31 +152,26 @@ class DocumentsTab:
     def _names(self, principal: Principal) -> list[str]:
         return principal.readable(self._services.collection_names())
 
-    def load(self, watched: WatchedJob, choice: CollectionChoice, request: gr.Request) -> controls.ComponentUpdates:
+    def load(self, watched: WatchedJob, request: gr.Request) -> controls.ComponentUpdates:
         """Choose the first collection that the caller may change, and watch the caller's running job.
 
-        While the page was loading, the user may have typed a collection, which stays.
+        Only then can another collection be typed, because the first one would replace it.
         """
         principal = controls.principal_of_event(request)
         names = self._names(principal)
         writable = [name for name in (*names, COLLECTION_OF_DROPPED_FILES) if principal.may_write(name)]
         first = next(iter([*writable, *names]), None)
-        listed = self._list(principal, first, "", DocumentsState())
-        resumed = self._watch.resume(watched, principal)
-        if choice.made:
-            return {self._collection: gr.update(choices=names), **resumed}
-        return {self._collection: gr.update(choices=names, value=first), **listed, **resumed}
+        table = self._list(principal, first, "", DocumentsState())
+        return {
+            self._collection: gr.update(choices=names, value=first, interactive=True),
+            **table,
+            **self._watch.resume(watched, principal),
+        }
 
     def show(
-        self,
-        choice: CollectionChoice,
-        collection: str | None,
-        words: str,
-        state: DocumentsState,
-        request: gr.Request,
+        self, collection: str | None, words: str, state: DocumentsState, request: gr.Request
     ) -> controls.ComponentUpdates:
         """List the documents of a collection. A new collection has none."""
-        choice.made = choice.made or bool(collection)
         principal = controls.principal_of_event(request)
         return self._list(principal, collection, words, replace(state, to_forget=""))
 
