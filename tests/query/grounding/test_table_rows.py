@@ -16,3 +16,16 @@ def test_a_number_in_one_table_row_does_not_support_a_claim_about_another_row() 
     chunks = [chunk(TABLE, 0.9)]
     assert verdict("The fee for an appeal in Senior football is £120.", chunks) == "supported"
     assert verdict("The fee for an appeal in Senior football is £10.", chunks) != "supported"
+
+
+def test_a_written_table_stays_a_table_with_its_citations_in_the_last_cells() -> None:
+    chunks = [chunk("An appeal in Senior football costs £120.", 0.9), chunk("A registration costs £10.", 0.8)]
+    written = "| what | fee |\n|---|--:|\n| appeal in Senior football [1] | £120 |\n| registration | £10 [2] |"
+    found = ground_answer(written, chunks, FakeEmbedding(64), KeywordTokeniser())
+    assert [one.verdict for one in found.sentences[:2]] == ["no claim", "no claim"]
+    assert found.text.splitlines() == [
+        "| what | fee |",
+        "|---|--:|",
+        "| appeal in Senior football | £120 [1] |",
+        "| registration | £10 [2] |",
+    ]

@@ -1,5 +1,6 @@
 """Take the pictures of the page for the manual: `make pictures`. Needs Chromium."""
 
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from served.scripted_answers import written_by
 from served.server import RunningServer, served
 from stored.folders import write_files
 
-QUOTING = {"ELT_LLM_LLM__PROVIDER": "extractive"}
+QUOTING = {"ELT_LLM_LLM__PROVIDER": "extractive", "ELT_LLM_INGEST__ROOTS": f'["{SAMPLES}"]'}
 SIGN = "#health-sign .badge"
 QUESTION = "How many days does a club have to lodge an appeal, and what does it cost?"
 UNANSWERABLE = "How many goals were scored in the 2023 final?"
@@ -89,7 +90,6 @@ class Photographer:
     def take(self, page: Page, name: str) -> None:
         """Store what the window shows. 256 colours halve the file, and nobody sees the difference."""
         page.wait_for_timeout(900)
-        page.wait_for_function("[...document.images].every((image) => image.complete)")
         picture = Image.open(BytesIO(page.screenshot()))
         path = self.folder / f"ui-{name}{self.look.suffix}.png"
         picture.convert("RGB").quantize(256).save(path, optimize=True)
@@ -123,7 +123,7 @@ def take_ask(photographer: Photographer, server: RunningServer) -> None:
         ask(page, QUESTION)
         photographer.take(page, "ask")
         page.locator("#conversation button.chip").first.click()
-        page.wait_for_selector("#opened .opened")
+        page.locator("#opened img").evaluate("(image) => image.decode()")
         photographer.take(page, "source")
         page.locator("#new-conversation").click()
         ask(page, UNANSWERABLE)
@@ -177,12 +177,14 @@ def take_progress(photographer: Photographer, server: RunningServer) -> None:
     ]
     with photographer.visit(server) as page:
         open_tab(page, "documents")
-        page.locator("#documents-collection input").fill(f"minutes{photographer.look.suffix}")
+        collection = f"minutes{photographer.look.suffix}"
+        page.locator("#documents-collection input").fill(collection)
         page.keyboard.press("Enter")
         page.locator("#documents-files input[type=file]").set_input_files(minutes)
-        page.wait_for_function("document.querySelectorAll('#documents-files .file').length === 12")
+        page.locator("#documents-files .file").nth(len(minutes) - 1).wait_for()
         page.locator("#documents-upload-button").click()
-        page.wait_for_selector("#documents-status progress")
+        # The page may still show the upload of the look before.
+        page.locator("#documents-status", has_text=re.compile(rf"\b{collection} ")).locator("progress").wait_for()
         photographer.take(page, "progress")
 
 

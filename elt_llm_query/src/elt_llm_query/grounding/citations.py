@@ -74,9 +74,15 @@ def split_statements(text: str) -> list[AnswerStatement]:
         starts_line = not text[:start].rpartition("\n")[2].strip()
         content = _without_start(_LIST_NUMBER, bare) if starts_line else bare
         rest = _without_start(_OPENING, strip_markup(content)[:_LONGEST])
-        claim = "" if _claims_nothing(content) else rest[:1].upper() + rest[1:]
+        claim = "" if _claims_nothing(content) or _is_table_head(text, start, end) else rest[:1].upper() + rest[1:]
         statements.append(AnswerStatement(start, end, bare, claim, cited))
     return statements
+
+
+def _is_table_head(text: str, start: int, end: int) -> bool:
+    """Whether text[start:end] is the head of a Markdown table, which is followed by a line such as |---|---|."""
+    rule = text[end : end + _LONGEST].lstrip().partition("\n")[0]
+    return "|" in text[start:end] and "|" in rule and "-" in rule and set(rule) <= set("|-: \r")
 
 
 def _without_start(pattern: re.Pattern[str], text: str) -> str:

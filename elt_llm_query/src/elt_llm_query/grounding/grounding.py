@@ -511,7 +511,10 @@ def _cite(
             last = statement.end
             continue
         marks = dict.fromkeys(f"[{number_of[quote.chunk.node_id, quote.span]}]" for quote in sentence.quotes)
-        written += text[last : statement.start] + f"{statement.text} {''.join(marks)}".rstrip()
+        words, bar = statement.text, ""
+        if marks and words.endswith("|"):  # the marks of a table row belong in its last cell
+            words, bar = words[:-1].rstrip(), " |"
+        written += text[last : statement.start] + f"{words} {''.join(marks)}".rstrip() + bar
         # The line end after the sentence is kept, because the next sentence may be a list item.
         last = len(text[: statement.end].rstrip())
     return (written + text[last:]).strip(), citations

@@ -206,6 +206,14 @@ def test_request_parameters_that_must_not_be_ignored_are_refused(
     assert (refused.value.code, refused.value.param) == ("unsupported_parameter", next(iter(parameters)))
 
 
+def test_unknown_parameters_with_any_name_are_ignored_and_reported(server: AnsweringServer) -> None:
+    odd = {"d\U000fb581": 1, "a\r\nset-cookie: b": 2, "": 3, **{f"z{number}{'x' * 500}": 4 for number in range(200)}}
+    response = server.server.client.post("/v1/chat/completions", json={"model": "samples", "messages": ASKED, **odd})
+    assert response.status_code == 200
+    assert "a%0D%0Aset-cookie%3A%20b" in response.headers["x-elt-llm-ignored"].split(", ")
+    assert "set-cookie" not in response.headers
+
+
 def test_request_parameters_that_are_ignored_are_accepted_and_a_note_names_them(client: openai.OpenAI) -> None:
     answer = client.chat.completions.create(model="samples", messages=ASKED, temperature=0.7, n=1, user="me", tools=[])
     notes = (answer.model_extra or {})["elt_llm"]["notes"]

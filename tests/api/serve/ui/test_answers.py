@@ -63,6 +63,15 @@ def test_a_marked_list_item_stays_a_list_item() -> None:
     assert "\n* <mark" in shown
 
 
+def test_a_marked_row_of_a_table_stays_a_row() -> None:
+    table = "| who | days |\n|---|--:|\n| Senior | 14 [1] |\n| Youth | 20 |"
+    shown = mark_doubtful(result(table, sentence("| Senior | 14 |", "supported"), sentence("| Youth | 20 |")))
+    *unmarked, marked = shown.splitlines()
+    assert unmarked == table.splitlines()[:-1]
+    assert marked.startswith("| <mark")
+    assert marked.endswith("⚠ Youth </mark>| 20 |")
+
+
 def test_citation_numbers_within_a_sentence_are_ignored() -> None:
     [place] = find_doubtful("Rain [1] falls [2]. Snow [1] too.", [sentence("Snow too.")])
     assert (place.start, place.end) == (20, 33)

@@ -215,13 +215,14 @@ class DocumentActions(ServiceActions):
         """Return the file that a document was read from, which is an upload or a file below ingest.roots."""
         roots, loaded = self._services.store.collections.roots(record.id), self._services.loaded
         if document.root not in roots:
-            raise NotFound("The source file of this document is no longer known.", hint=_TEXT_HINT)
+            raise NotFound("The file of this document is no longer known.", hint=_TEXT_HINT)
         path = (roots[document.root][0] / document.source).resolve()
         folders = [loaded.project / root.expanduser() for root in loaded.settings.ingest.roots]
         folders.append(uploads_folder(loaded.data_dir, record.name))
         if not any(path.is_relative_to(folder.resolve()) for folder in folders):
             raise NotFound(
-                "The source file of this document is in a folder that the server may not read.", hint=_TEXT_HINT
+                "The file of this document is not below ingest.roots, the folders that the server may read.",
+                hint=_TEXT_HINT,
             )
         return path
 

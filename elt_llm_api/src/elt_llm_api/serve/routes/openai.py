@@ -3,9 +3,10 @@
 import base64
 import json
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 from elt_llm_core.errors import EltError
 from elt_llm_core.results import UNCERTAIN_TEXT, AnswerOutcome, Citation, QueryResult
@@ -35,6 +36,7 @@ from elt_llm_api.serve.routes.dependencies import (
 )
 from elt_llm_api.serve.safe_text import SafeMarkdown, escape_markdown
 
+_MOST_NAMES, _LONGEST_NAME = 30, 60  # names in a header, and characters of each
 _CHAT_EXAMPLE: dict[str, JsonValue] = {
     "model": "handbook",
     "messages": [{"role": "user", "content": "How many points does a ground need for Grade A?"}],
@@ -308,6 +310,11 @@ def _data_frame(content: dict[str, Any]) -> bytes:
     return format_sse_event(data_str=json.dumps(content, ensure_ascii=False))
 
 
+def _header_names(names: Sequence[str]) -> str:
+    """Return the names for a header, percent-encoded because clients choose them, and few enough for every client."""
+    return ", ".join(quote(name, safe="")[:_LONGEST_NAME] for name in names[:_MOST_NAMES])
+
+
 router = APIRouter(prefix="/v1", tags=["openai"], route_class=OpenAiRoute, responses=OPENAI_ERRORS)
 
 
@@ -321,7 +328,7 @@ async def create_chat_completion(body: ChatRequest, call: Call, response: Respon
     refused.
     """
     question, styled, ignored = await run_in_threadpool(parse_chat_request, body, call)
-    headers = {"X-Elt-Llm-Ignored": ", ".join(ignored), "X-Elt-Llm-Style": ", ".join(styled)}
+    headers = {"X-Elt-Llm-Ignored": _header_names(ignored), "X-Elt-Llm-Style": ", ".join(styled)}
     headers = {name: value for name, value in headers.items() if value}
     response.headers.update(headers)
     notes = [f"Ignored, because settings and profile decide it: {', '.join(ignored)}."] if ignored else []

@@ -74,9 +74,9 @@ async def _create_app(services: Services, texts: Texts) -> App:
     vars(gradio.queueing)["traceback"] = _ErrorLogger
     vars(gradio.blocks)["App"] = _NoApp
     with gr.Blocks(title="elt-llm", analytics_enabled=False, fill_width=True) as blocks:
-        page = PageContext(services, texts, CollectionPickers(gr.State(0)))
-        _lay_out_header(page)
-        _lay_out_tabs(blocks, page)
+        pickers = CollectionPickers(gr.State(0))
+        _lay_out_header(services, texts, pickers)
+        _lay_out_tabs(blocks, services, texts, pickers)
     blocks.queue(api_open=False, max_size=MOST_WAITING, default_concurrency_limit=loaded.settings.serve.workers)
     # Gradio restricts file paths to its folder only for launched apps, and a mounted app is never launched.
     blocks.has_launched = True
@@ -102,25 +102,26 @@ async def _create_app(services: Services, texts: Texts) -> App:
     return next(route.app for route in outer.routes if isinstance(route, Mount) and isinstance(route.app, App))
 
 
-def _lay_out_header(page: PageContext) -> None:
+def _lay_out_header(services: Services, texts: Texts, pickers: CollectionPickers) -> None:
     """Add the product's name and a readiness sign. New documents may change it, so it is refreshed like a picker."""
     with gr.Row(elem_id="header"):
-        html_area("product", f"# elt-llm\n{page.texts('page.tagline')}")
+        html_area("product", f"# elt-llm\n{texts('page.tagline')}")
         sign = html_area("health-sign")
-    health = HealthActions(page.services)
-    page.pickers.add(sign, lambda principal: sign_html(health.ready(principal), page.texts))
+    health = HealthActions(services)
+    pickers.add(sign, lambda principal: sign_html(health.ready(principal), texts))
 
 
-def _lay_out_tabs(blocks: gr.Blocks, page: PageContext) -> None:
+def _lay_out_tabs(blocks: gr.Blocks, services: Services, texts: Texts, pickers: CollectionPickers) -> None:
     """Add every tab. The pickers are refreshed when the page or a tab is opened, or the user returns to the window."""
-    returned = command_box("page", page.texts)  # page.js types into it when the window gets the focus again
+    returned = command_box("page", texts)  # page.js types into it when the window gets the focus again
     opened = [blocks.load, returned.change]
     with gr.Tabs(elem_id="tabs", overflow_behavior="wrap"):
         for name in TABS:
-            with gr.Tab(page.texts(f"tabs.{name}"), id=name, elem_id=f"tab-{name}") as tab:
+            with gr.Tab(texts(f"tabs.{name}"), id=name, elem_id=f"tab-{name}") as tab:
+                page = PageContext(services, texts, pickers, tab)
                 getattr(import_module(f"elt_llm_api.serve.ui.{name}"), f"{name.capitalize()}Tab")(page)
             opened.append(tab.select)
-    page.pickers.refresh_on(opened)
+    pickers.refresh_on(opened)
 
 
 class _NoApp:

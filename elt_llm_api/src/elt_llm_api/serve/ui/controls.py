@@ -81,11 +81,12 @@ class CollectionPickers:
 
 @dataclass(frozen=True)
 class PageContext:
-    """What every tab needs: the services, the texts in the language of the page, and the shared pickers."""
+    """What a tab needs: the services, the texts in the language of the page, the shared pickers, and itself."""
 
     services: Services
     texts: Texts
     pickers: CollectionPickers
+    tab: gr.Tab
 
 
 def collection_choices(services: Services, principal: Principal) -> list[LabelledChoice]:

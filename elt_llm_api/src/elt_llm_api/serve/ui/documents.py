@@ -93,7 +93,7 @@ class DocumentsTab:
         self._jobs, self._state = JobActions(page.services), gr.State(DocumentsState())
         self._lay_out_upload(page)
         self._lay_out_documents()
-        self._wire()
+        self._wire(page.tab)
 
     def _lay_out_upload(self, page: PageContext) -> None:
         t = page.texts
@@ -101,7 +101,7 @@ class DocumentsTab:
             with gr.Column(min_width=240):
                 self._collection = gr.Dropdown(
                     [], label=t("documents.collection"), info=t("documents.collection_info"), allow_custom_value=True,
-                    value=None, elem_id="documents-collection",
+                    value=None, elem_id="documents-collection", interactive=False,
                 )  # fmt: skip
                 with gr.Row(elem_id="documents-buttons"):
                     self._upload = gr.Button(
@@ -128,15 +128,15 @@ class DocumentsTab:
                 self._text = controls.html_area("documents-text")
         self._command = controls.command_box("documents", t)
 
-    def _wire(self) -> None:
-        tab, collection, watched = gr.context.Context.block, self._collection, self._watch.outputs
+    def _wire(self, tab: gr.Tab) -> None:
+        collection, watched = self._collection, self._watch.outputs
         shown = [self._table, self._side, self._text, self._state]
         listing = [collection, self._filter, self._state]
         job = self._watch.watched
         gr.on(None, self.load, [job], [collection, *shown, *watched], **controls.QUIET_EVENT)
         chosen = [collection.input, collection.change, self._filter.change]
         gr.on(chosen, self.show, listing, shown, **controls.QUIET_EVENT)
-        changed = [self._pickers.changes.change, *([tab.select] if isinstance(tab, gr.Tab) else [])]
+        changed = [self._pickers.changes.change, tab.select]
         gr.on(changed, self.list_again, listing, [self._table], **controls.QUIET_EVENT)
         uploaded = [self._files, *shown, *watched]
         self._upload.click(
@@ -153,14 +153,17 @@ class DocumentsTab:
         return principal.readable(self._services.collection_names())
 
     def load(self, watched: WatchedJob, request: gr.Request) -> controls.ComponentUpdates:
-        """Choose the first collection that the caller may change, and watch the caller's running job."""
+        """Choose the first collection that the caller may change, and watch the caller's running job.
+
+        Only then can another collection be typed, because the first one would replace it.
+        """
         principal = controls.principal_of_event(request)
         names = self._names(principal)
         writable = [name for name in (*names, COLLECTION_OF_DROPPED_FILES) if principal.may_write(name)]
         first = next(iter([*writable, *names]), None)
         table = self._list(principal, first, "", DocumentsState())
         return {
-            self._collection: gr.update(choices=names, value=first),
+            self._collection: gr.update(choices=names, value=first, interactive=True),
             **table,
             **self._watch.resume(watched, principal),
         }
@@ -277,13 +280,14 @@ class DocumentsTab:
             else:
                 end = min(start + _TEXT_LENGTH, shown.length)
                 shown = self._documents.text(principal, collection, state.opened, (start, end))
-            image = page_image_path(self._documents, principal, collection, shown.id, part if shown.pages else None)
-            html = self._document_html(shown, part, parts, image)
+            page = part if shown.pages else None
+            image = page_image_path(self._documents, principal, collection, shown.id, shown.source, page)
+            html = self._document_html(shown, part, parts, *image)
         except EltError as error:
             html, part = failure_markdown(error, self._texts), 1
         return {self._text: html, self._side: gr.update(visible=True), self._state: replace(state, part=part)}
 
-    def _document_html(self, shown: DocumentText, part: int, parts: int, image: str) -> str:
+    def _document_html(self, shown: DocumentText, part: int, parts: int, image: str, missing: str) -> str:
         if shown.pages:
             place = self._texts("documents.page_of", page=part, pages=parts)
         else:
@@ -291,4 +295,4 @@ class DocumentsTab:
             place = self._texts(
                 "documents.characters", **{key: self._texts.figure(f"{one:,}") for key, one in figures.items()}
             )
-        return fill_template("document", self._texts, shown, place, (part, parts), image)
+        return fill_template("document", self._texts, shown, place, (part, parts), image, missing)

@@ -107,7 +107,7 @@ class HealthTab:
 
     def __init__(self, page: PageContext) -> None:
         self._health, self._texts = HealthActions(page.services), page.texts
-        tab, t = gr.context.Context.block, page.texts
+        t = page.texts
         with gr.Row(elem_id="health-buttons"):
             refresh = gr.Button(t("health.refresh"), elem_id="health-refresh")
             examine = gr.Button(t("health.doctor"), elem_id="health-doctor")
@@ -115,7 +115,7 @@ class HealthTab:
             by = gr.Radio(periods, value=_HOURS, label=t("health.by"), elem_id="health-by")
         areas = [html_area(f"health-{name}") for name in ("state", "plots", "figures")]
         findings = html_area("health-findings")
-        for event in (refresh.click, by.change, *([tab.select] if isinstance(tab, gr.Tab) else [])):
+        for event in (refresh.click, by.change, page.tab.select):
             event(self.figures, [by], areas, **QUIET_EVENT)
         examine.click(self.findings, None, [findings], api_visibility="private")
 

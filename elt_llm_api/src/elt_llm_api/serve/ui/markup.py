@@ -19,7 +19,7 @@ from elt_llm_api.serve.safe_text import escape_html, escape_markdown
 from elt_llm_api.serve.ui.texts import Texts
 
 _NUMBERS = re.compile(r"\[\d{1,4}\]")
-_LINE_START = re.compile(r"\s{0,12}(?:[*+-]|\d{1,3}[.)]|#{1,6}|>)\s{1,4}")
+_LINE_START = re.compile(r"\s{0,12}(?:\|\s{0,4}|(?:[*+-]|\d{1,3}[.)]|#{1,6}|>)\s{1,4})")
 _SIGNS = {"unsupported": "⚠", "partly": "◐"}
 _CODE = re.compile(r"(```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|^(?: {4}|\t).*$)", re.DOTALL | re.MULTILINE)
 _QUOTED_WIDTH = 160  # characters of a sentence in the list of doubtful sentences
@@ -157,12 +157,16 @@ def mark_doubtful(result: QueryResult, texts: Texts, chips: CitationChips) -> st
 
 
 def _mark_line(line: str, tag: str, chips: CitationChips) -> str:
-    """Mark one line of a sentence. The Markdown sign of a list item or heading stays outside of the mark."""
+    """Mark one line of a sentence, or the first cell of a row. Markdown signs at the start stay outside of the mark."""
     match = _LINE_START.match(line)
     start = match[0] if match else ""
     words = line[len(start) :].rstrip()
     end = line[len(start) + len(words) :]
-    return start + (f"{tag}{chips.insert(escape_markdown(words))}</mark>" if words else "") + end
+    cells = ""
+    if words.endswith("|"):
+        words, bar, cells = words.partition("|")
+        cells = chips.insert(escape_markdown(bar + cells))
+    return start + (f"{tag}{chips.insert(escape_markdown(words))}</mark>" if words else "") + cells + end
 
 
 def find_doubtful(answer: str, checked: Sequence[CheckedSentence]) -> Iterator[DoubtfulSentence]:

@@ -306,8 +306,9 @@ def rewrite_page(page: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, list
     """
     own = _META_OR_LINK.sub(lambda tag: "" if _EXTERNAL.search(tag[0]) else tag[0], page)
     own = _HTML_LANGUAGE.sub(rf'\g<1>"{language}"', own, count=1)
-    lost = escape(load_texts(language)("page.lost"))
-    own = own.replace("</head>", f'<script src="/page.js" data-lost="{lost}" defer></script></head>', 1)
+    lost, error = (escape(load_texts(language)(f"page.{name}")) for name in ("lost", "error"))
+    script = f'<script src="/page.js" data-lost="{lost}" data-error="{error}" defer></script>'
+    own = own.replace("</head>", f"{script}</head>", 1)
     return own, _INLINE_SCRIPT.findall(own)
 
 

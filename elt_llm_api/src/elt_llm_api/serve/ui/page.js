@@ -47,9 +47,11 @@ document.addEventListener("click", (event) => {
   else send(button.closest('[id^="tab-"]')?.id.slice(4) ?? "ask", button.name, button.value);
 });
 
-// On a phone, this button is far below the empty conversation that it shows.
+// The next question can be typed at once. On a phone, this button is far below the empty conversation that it shows.
 document.addEventListener("click", (event) => {
-  if (event.target.closest?.("#new-conversation")) window.scrollTo({ top: 0 });
+  if (!event.target.closest?.("#new-conversation")) return;
+  questionBox()?.focus();
+  window.scrollTo({ top: 0 });
 });
 
 // Collections and jobs may have been added in a terminal.
@@ -96,8 +98,8 @@ document.addEventListener("click", (event) => {
   if (thumbnail) dropped.splice([...thumbnails()].indexOf(thumbnail), 1);
 }, true);
 
-// Gradio has this message in English only. It loads the page again when the server is back; the typed question is kept.
-const { lost } = document.currentScript.dataset;
+// Gradio has this message and the title of errors in English only. It loads the page again when the server is back; the typed question is kept.
+const { lost, error } = document.currentScript.dataset;
 let isLost = false;
 const questionBox = () => document.querySelector("#question textarea");
 window.addEventListener("pagehide", () => {
@@ -127,6 +129,9 @@ new MutationObserver(() => {
     if (!toast.textContent.startsWith("Connection to the server was lost")) continue;
     toast.textContent = lost;
     isLost = true;
+  }
+  for (const title of document.querySelectorAll(".toast-title.error")) {
+    if (title.textContent.trim() === "Error" && error !== "Error") title.textContent = error;
   }
   restoreQuestion();
   for (const element of document.querySelectorAll(".show-me")) {

@@ -166,20 +166,21 @@ class SourcePanel:
         last = None if is_end else high + len(around.text[high:].rstrip().rpartition(" ")[0])
         marked = (low - first, high - first) if card.cited else (0, 0)
         text = Markup(mark_span(around.text[first:last], *marked))  # noqa: S704 - escaped
-        image = page_image_path(self._documents, principal, cited.collection, cited.document, cited.page)
+        page = (cited.collection, cited.document, cited.source, cited.page)
+        image, missing = page_image_path(self._documents, principal, *page)
         if image and card.cited:
             image += f"?start={start}&end={end}"
-        return fill_template("opened", self._texts, card.reference, cited, text, is_start, is_end, image)
+        return fill_template("opened", self._texts, card.reference, cited, text, is_start, is_end, image, missing)
 
 
 def page_image_path(
-    documents: DocumentActions, principal: Principal, collection: str, document: str, page: int | None
-) -> str:
-    """Return the path of a page's image, or an empty string if there is none, as when the original file is gone."""
-    if page is None:
-        return ""
+    documents: DocumentActions, principal: Principal, collection: str, document: str, source: str, page: int | None
+) -> tuple[str, str]:
+    """Return the path of the image of a PDF's page and "", or "" and the reason why there is none."""
+    if page is None or not source.lower().endswith(".pdf"):
+        return "", ""
     try:
         documents.page_image(principal, collection, document, page)
-    except EltError:
-        return ""
-    return f"/v1/documents/{quote(collection, safe='')}/{quote(document, safe='')}/page/{page}.png"
+    except EltError as error:
+        return "", str(error)
+    return f"/v1/documents/{quote(collection, safe='')}/{quote(document, safe='')}/page/{page}.png", ""
