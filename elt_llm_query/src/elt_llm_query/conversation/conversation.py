@@ -50,10 +50,7 @@ class TurnStore(Protocol):
 
 
 class InMemoryTurns:
-    """A `TurnStore` for one given dialogue, oldest turn first. It stores no new turns.
-
-    Rules have already rewritten the dialogue's questions.
-    """
+    """A `TurnStore` for one given dialogue, oldest turn first. Rules rewrite its questions. It stores no new turns."""
 
     def __init__(self, dialogue: Sequence[tuple[str, str]]) -> None:
         self._turns: list[ConversationTurn] = []

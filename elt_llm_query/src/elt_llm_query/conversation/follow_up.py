@@ -144,10 +144,7 @@ def _without_article(fragment: str) -> str:
 
 
 def _substitute_noun(fragment: str, last: str) -> str:
-    """Replace "one" in `fragment` by the last word of the last question.
-
-    If that word is a verb, use the last word of the question's subject instead.
-    """
+    """Replace "one" by the last word of the last question or, if this is a verb, by the last word of its subject."""
     if not _PATTERNS["one"].search(fragment):
         return fragment
     match = _PATTERNS["english"].match(last)

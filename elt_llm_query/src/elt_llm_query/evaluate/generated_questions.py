@@ -222,7 +222,7 @@ def _key(span: AnswerSpan) -> str:
 
 
 def _row_questions(node: StoredNode, templates: QuestionTemplates) -> Iterator[tuple[str, int, int]]:
-    """Yield questions for table rows. If the table began in an earlier chunk, its header is the last context line."""
+    """Yield questions for table rows. If the table starts in an earlier chunk, its header is the last context line."""
     header: list[str] | None = cells_of(node.context.rsplit("\n", 1)[-1])
     offset = 0
     for line in node.text.splitlines(keepends=True):
