@@ -144,10 +144,7 @@ def _end_of_list(pieces: Sequence[TextPiece], first: int) -> tuple[int, int]:
 
 
 def _next_number(pieces: Sequence[TextPiece], last: int, position: int) -> int | None:
-    """Return the position of the item that continues the numbering after the item at `last`, or None.
-
-    Only paragraphs may lie between the two items.
-    """
+    """Return the position of the item with the next number if only paragraphs lie between it and the item at `last`."""
     number = _NUMBER.match(pieces[last].text)
     if number is None:
         return None

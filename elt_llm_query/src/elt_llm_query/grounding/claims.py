@@ -141,7 +141,7 @@ class AlignmentSlot:
 
     @property
     def nouns(self) -> bool:
-        """Whether both sides contain a capitalised word within the sentence: in German, two different nouns."""
+        """Whether both sides include a capitalised word within the sentence: in German, two different nouns."""
         return all(any(_capital(token) for token in side) for side in (self.ours, self.theirs))
 
 
@@ -342,10 +342,7 @@ class ContradictionFinder:
             self._antonyms.setdefault(right, set()).add(left)
 
     def find(self, claim: ParsedSentence, source: ParsedSentence, alignment: Alignment) -> tuple[str, ...]:
-        """Return the words that contradict each other: antonyms, and words that only one of the sentences negates.
-
-        One antonym and one negation cancel out, as in "hard" and "not easy".
-        """
+        """Return antonyms and one-sided negations. One of each cancel each other out, as in "hard" and "not easy"."""
         pairs = ((ours.text, self._key(ours.word), self._key(theirs.word)) for ours, theirs in alignment.pairs)
         # At aligned positions, antonyms count even if both words also occur elsewhere.
         aligned = [text for text, own, other in pairs if other in self._antonyms.get(own, ())]

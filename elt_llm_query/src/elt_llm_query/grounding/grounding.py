@@ -236,7 +236,7 @@ class SupportFinder:
     def _second(
         self, claim: ParsedSentence, first: SourceSentence, within: Sequence[SourceSentence]
     ) -> SourceSentence | None:
-        """Return the sentence with most of the claim's words that `first` lacks, from the same chunk if possible."""
+        """Return the sentence that adds most of the words that `first` lacks, if any; the same chunk is preferred."""
         already = self._coverage(claim, first.sentence.stems)
         fitting = []
         for one in within:
@@ -323,10 +323,7 @@ class SupportFinder:
     def _locate_name(
         self, token: SentenceToken, claim: ParsedSentence, sentences: Sequence[SourceSentence]
     ) -> Literal["there", "beside", "missing"]:
-        """Return where the sources contain a name.
-
-        It is "there" in the sentences, "beside" in their headings or the sentences before them, or "missing".
-        """
+        """Return whether a name is in the sentences, only beside them (headings, sentences before them), or missing."""
         parsed = [one.sentence for one in sentences]
         is_acronym = token.text.isupper() and len(token.text) > 1
         if any(
@@ -342,19 +339,13 @@ class SupportFinder:
         return "beside" if refers and any(_has_name(one.before, frozenset(), token) for one in sentences) else "missing"
 
     def _is_other_noun(self, slot: AlignmentSlot) -> bool:
-        """Return whether the claim has another noun than the source, and this noun occurs elsewhere in the chunks.
-
-        A noun that occurs nowhere in the chunks may be a synonym.
-        """
+        """Whether the claim has another noun, which occurs elsewhere in the chunks. Any other noun may be a synonym."""
         return slot.nouns and any(match_term(stem, self._sources.stems) for token in slot.ours for stem in token.stems)
 
     def _contrary(
         self, claim: ParsedSentence, sentences: Sequence[SourceSentence], aligned: Sequence[Alignment]
     ) -> tuple[str, ...]:
-        """Return the antonyms and one-sided negations between the claim and one of the sentences.
-
-        Of the sentences that are relevant to the claim, the one with the most of them counts.
-        """
+        """Return the antonyms and one-sided negations for the relevant sentence that has the most of them."""
         found = (
             self._contraries.find(claim, one.sentence, alignment)
             for one, alignment in zip(sentences, aligned, strict=True)
@@ -510,10 +501,7 @@ def _reasons(compared: ClaimComparison) -> Iterator[str]:
 def _cite(
     text: str, statements: Sequence[AnswerStatement], judged: Sequence[GroundedSentence], dropped: Collection[str]
 ) -> tuple[str, tuple[Citation, ...]]:
-    """Return the text with citation marks after its sentences, and the citations.
-
-    Sentences whose verdict is in `dropped` are left out.
-    """
+    """Add citation marks to the sentences, and drop those whose verdict is in `dropped`. Also return the citations."""
     quotes = [quote for sentence in judged if sentence.verdict not in dropped for quote in sentence.quotes]
     numbers, citations = number_quotes(quotes)
     number_of = dict(zip(((quote.chunk.node_id, quote.span) for quote in quotes), numbers, strict=True))
