@@ -59,10 +59,7 @@ class SearchCandidate:
 def join_rankings(
     collection: str, fused: Ranking, dense: Ranking, keyword: Ranking, scale: float
 ) -> list[SearchCandidate]:
-    """Return the candidates in fused order, with their ranks and scores from both retrievers.
-
-    A candidate's score is its fused score x `scale`, which is 0 to 1.
-    """
+    """Return candidates in fused order with the ranks of both retrievers. Their score, 0 to 1, is fused x `scale`."""
     dense_ranks = {node_id: (rank, score) for rank, (node_id, score) in enumerate(dense, 1)}
     keyword_ranks = {node_id: (rank, score) for rank, (node_id, score) in enumerate(keyword, 1)}
     missing = (None, None)

@@ -275,7 +275,7 @@ class StageLog:
 
     @contextmanager
     def stage(self, name: str, started: float | None = None) -> Iterator[OpenStage]:
-        """Time the block from its start or from `started` (time.perf_counter), and append a stage unless it raises."""
+        """Time the block, and append a stage unless it raises an error. Time counts from `started` (perf_counter)."""
         since, current = time.perf_counter() if started is None else started, OpenStage()
         yield current
         took_ms = (time.perf_counter() - since) * 1000
