@@ -73,10 +73,10 @@ def open_generations(
 
     Returns the generations in the order of `names`, and notes on collections that were left out or are empty. Closing
     `opened` closes the generations, which share a pool of open vector indexes. `index` configures connections to a
-    vector database; `databases` are connections that the caller closes. A generation reads its documents as a caller
-    who sees only those that fulfil the collection's `conditions`.
-    Raises UnknownCollection, StoreError, FingerprintMismatch if none of `models` made a collection's vectors, and, if
-    no collection could be opened, the first failure.
+    vector database; `databases` are connections that the caller closes. Only documents that fulfil their collection's
+    `conditions` are visible.
+    Raises UnknownCollection, StoreError, and FingerprintMismatch if none of `models` made a collection's vectors. If no
+    collection could be opened, raises the first failure.
     """
     open_one = opened.enter_context(generation_opener(store, index, databases))
     generations: list[Searchable] = []
@@ -102,9 +102,9 @@ def open_generations(
 
 
 def expand_collection_names(collections: Sequence[str], prefixes: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the named collections, then the known collections whose names start with a prefix, each once.
+    """Return the names in `collections`, and every known collection whose name starts with one of `prefixes`.
 
-    Raises UsageError if the result would be empty.
+    No name is repeated. Raises UsageError if there is no such collection.
     """
     matched = [name for prefix in prefixes for name in known if name.startswith(prefix)]
     names = list(dict.fromkeys([*collections, *matched]))
@@ -125,9 +125,9 @@ _WRITING_KEYS = {
 
 
 def settings_without_effect(settings: Settings, *, writes: bool) -> list[str]:
-    """Return a one-item list with a note on changed settings that have no effect, or an empty list.
+    """Return a note on the changed settings that have no effect: a list with one text, or an empty list.
 
-    `writes` is true if a language model writes the answers; then every setting has an effect.
+    Settings for a language model have no effect unless `writes` is true, which means that a model writes the answers.
     """
     defaults = Settings()
     idle = [
@@ -277,7 +277,7 @@ class Engine(Closeable):
         return list(chunks) if self._writer is None else self._writer.search_further(question, chunks, ask)
 
     def _left_out(self, question: str, *, everything: bool) -> tuple[str, ...]:
-        """Return the collections to skip: enterprise models and inventories that the question does not concern."""
+        """Return the enterprise models and inventories that are not searched because the question is not about them."""
         if not everything or concerns_models(question, self._models):
             return ()
         return self._models if len(self._models) < len(self.generations) else ()
@@ -367,7 +367,7 @@ class Engine(Closeable):
         )
 
     def _located(self, citations: Sequence[Citation]) -> tuple[Citation, ...]:
-        """Return citations with the page and section of each quote, which may differ from those of its chunk."""
+        """Return the citations with the page and section where each quote starts, which may differ from its chunk's."""
         for generation in self.generations:
             cited = [citation.source_id for citation in citations if citation.collection == generation.collection]
             citations = add_locations(citations, generation.outlines(cited)) if cited else citations
@@ -420,7 +420,7 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
 def _open_store_for(
     place: Path | Workspace, collections: Sequence[str], prefixes: Sequence[str], opened: ExitStack
 ) -> tuple[Store, list[str]]:
-    """Open the store, and return it with the given names and the names of all collections that start with a prefix."""
+    """Open the store. Also return the given names and the names of all collections that start with a prefix."""
     store = opened.enter_context(open_store(place))
     return store, expand_collection_names(collections, prefixes, [record.name for record in store.collections.all()])
 
@@ -441,7 +441,7 @@ def _as_models(embedding: EmbeddingModel | Sequence[EmbeddingModel]) -> Sequence
 def query_collection(
     question: str, collection: str, *, settings: Settings | None = None, data_dir: Path | None = None
 ) -> QueryResult:
-    """Answer a question from one collection. Settings and data directory default to those of the command line."""
+    """Answer a question from one collection. Default settings and data directory are those of the command line."""
     return query_collections(question, [collection], settings=settings, data_dir=data_dir)
 
 

@@ -187,7 +187,7 @@ class SearchPipeline(Closeable):
     def _filter(
         self, analysis: UnderstandDetails, conditions: Sequence[Condition], log: StageLog
     ) -> FilterLimits | None:
-        """Return the chunks that fulfil the given and the suggested conditions; None without conditions."""
+        """Return the chunks that fulfil the given and suggested conditions, or None if there are no conditions."""
         suggested = analysis.suggested if self.query.filters_from_question == "apply" else ()
         if not conditions and not suggested:
             return None
@@ -221,7 +221,7 @@ class SearchPass(PassRunner):
         """Notes on collections that the passes so far did not search."""
 
     def run(self, variant: QueryVariant, retrievers: RetrieverChoice) -> RerankResult:
-        """Return all candidates, reranked by the variant's text. Raises RetrievalError if every retriever failed."""
+        """Return all candidates, reranked for the variant's text. Raises RetrievalError if every retriever failed."""
         variant = self._pipeline.analyser.complete(variant)
         collections, allowed = self._route(variant)
         vectors = self._embed(variant, retrievers, collections)
@@ -229,7 +229,7 @@ class SearchPass(PassRunner):
         return self._rerank(variant.text, self._fuse(variant, retrievers, results, vectors))
 
     def _route(self, variant: QueryVariant) -> tuple[tuple[OpenCollection, ...], tuple[AllowedChunks, ...] | None]:
-        """Return the collections to search in this pass and their allowed chunks, and record the choice in a stage."""
+        """Choose the collections for this pass. Return them with their allowed chunks, and record them in a stage."""
         started = perf_counter()
         route = self._pipeline.router.route(variant, self._allowed)
         if route is None:

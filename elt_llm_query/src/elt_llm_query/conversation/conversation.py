@@ -36,7 +36,7 @@ class QuestionAnswerer(Protocol):
 
     @property
     def ask(self) -> Callable[..., QueryResult]:
-        """The function that answers a question. It takes options by keyword and raises EltError."""
+        """A function that takes a question and keyword options and returns the answer. It raises EltError."""
 
 
 class TurnStore(Protocol):
@@ -50,7 +50,7 @@ class TurnStore(Protocol):
 
 
 class InMemoryTurns:
-    """A `TurnStore` with a given dialogue, oldest turn first, whose questions rules rewrite. Stores no new turns."""
+    """A `TurnStore` for one given dialogue, oldest turn first. Rules rewrite its questions. It stores no new turns."""
 
     def __init__(self, dialogue: Sequence[tuple[str, str]]) -> None:
         self._turns: list[ConversationTurn] = []
@@ -64,7 +64,7 @@ class InMemoryTurns:
         return self._turns if last is None else self._turns[-last:] if last else []
 
     def add(self, session_id: str, asked: str, result: QueryResult) -> ConversationTurn:
-        """Return the turn of a question and its answer, without storing it."""
+        """Build the turn for a question and its answer, and return it without storing it."""
         return ConversationTurn(len(self._turns) + 1, asked, result.question, result.answer, result, "")
 
 
@@ -92,10 +92,11 @@ class Conversation:
         self._prompt = prompt
 
     def ask(self, question: str, **options: Any) -> QueryResult:
-        """Rewrite the question and answer it. The result contains the rewritten question. The engine gets `options`.
+        """Rewrite the question, answer it, and store the turn. The result contains the rewritten question.
 
-        Notes report the rewriting, and a turn that could not be stored. Raises UsageError if the session no longer
-        exists, and the errors of the engine, after which no turn is stored.
+        `options` are passed to the engine. The result's notes show how the question was rewritten, and report if the
+        turn could not be stored. Raises UsageError if the session no longer exists. Errors of the engine are raised
+        too, and then no turn is stored.
         """
         started = time.perf_counter()
         turns = self._sessions.turns(self._session_id, last=_RECENT_TURNS)
@@ -133,21 +134,21 @@ class Conversation:
         return result
 
     def _history(self, turns: list[ConversationTurn]) -> tuple[ConversationTurn, ...]:
-        """Return the last answered turns that fit beside the sources; an empty tuple without a language model."""
+        """Return the last answered turns that fit into the prompt; an empty tuple without a language model."""
         if self._llm is None:
             return ()
         budget = min(_ANSWER_BUDGET, self._llm.metadata.context_window // _SHARE)
         return fit_history([turn for turn in turns if turn.result.answered], budget, min_tokens)
 
     def _numbers_read(self, turns: list[ConversationTurn], shown: tuple[ConversationTurn, ...]) -> list[int]:
-        """Return the numbers of the turns that a model read. Deleting such a turn also deletes the new turn."""
+        """Return the numbers of the earlier turns that a model read. Deleting one of them also deletes the new turn."""
         has_model = self._llm is not None and self._prompt is not None
         rewriting = fit_history(turns, _REWRITE_BUDGET, min_tokens) if has_model else ()
         return sorted({turn.number for turn in (*rewriting, *shown)})
 
 
 def earlier_turn(turn: ConversationTurn) -> EarlierTurn:
-    """Convert a stored turn for the rewriting rules. Its topics are the headings directly above its citations."""
+    """Convert a stored turn for the rewriting rules. Its topics are the headings above the sections it cites."""
     sections = [citation.section.rsplit(" > ", 1)[-1] for citation in turn.result.citations if citation.section]
     return EarlierTurn(turn.understood, tuple(dict.fromkeys(sections)))
 
@@ -180,10 +181,10 @@ def rewrite_by_model(
     *,
     cancelled: Callable[[], bool] | None = None,
 ) -> tuple[RewrittenQuestion, tuple[str, ...]]:
-    """Return the model's rewriting without notes, or the rules' rewriting `by_rules` and a note on the reason.
+    """Rewrite a question with a language model. Return the new question and any notes.
 
-    `turns` are the earlier turns, oldest first. `cancelled` stops the model. A failure of the model raises no error,
-    because the rewriting by rules needs no model.
+    If the model fails or its version is unusable, return `by_rules`, the question as the rules rewrote it, and a note
+    with the reason. No error is raised then. `turns` are the earlier turns, oldest first. `cancelled` stops the model.
     """
     from elt_llm_query.synthesis.calls import build_messages
 

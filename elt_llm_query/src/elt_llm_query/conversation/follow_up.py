@@ -46,7 +46,11 @@ class RewrittenQuestion:
 
 
 def swap_label(fragment: str, last: str) -> str:
-    """Replace the only code or number in the last question by the fragment's, which must add no other words."""
+    """Replace the only code or number in the last question by the one in `fragment`.
+
+    In "and group U-14?", the code is "U-14". Return an empty text if `fragment` contains other words that the last
+    question does not.
+    """
     if len(fragment.split()) > _MOST_WORDS:
         return ""
 
@@ -65,9 +69,11 @@ def swap_label(fragment: str, last: str) -> str:
 
 
 def swap_phrase(fragment: str, last: str) -> str:
-    """Replace the phrase in the last question that ends or starts like the fragment, such as "for seniors".
+    """Replace a phrase in the last question by a similar phrase from `fragment`.
 
-    If the fragment starts with question words ("how many for juniors?"), the last question must start with them too.
+    Phrases are similar if they have the same last word, or the same preposition at the start, such as "for seniors" and
+    "for juniors". If the fragment starts with question words ("how many for juniors?"), the last question must start
+    with the same words.
     """
     asking = _PATTERNS["again"].match(fragment)
     if asking and words(last)[: len(asking[1].split())] == words(asking[1]):
@@ -81,7 +87,7 @@ def swap_phrase(fragment: str, last: str) -> str:
 
 
 def swap_time(fragment: str, last: str) -> str:
-    """Replace the time in the last question, as in "last year" and "and now?"; without one, append the new time."""
+    """Replace the time in the last question, such as "last year", by `fragment`; append `fragment` if there is none."""
     if not _PATTERNS["time"].fullmatch(fragment):
         return ""
     times = list(_PATTERNS["time"].finditer(last))
@@ -91,7 +97,7 @@ def swap_time(fragment: str, last: str) -> str:
 
 
 def _match_ending(fragment: str) -> tuple[str, str]:
-    """Return the new phrase and a pattern for an old phrase with the same last word; "" if no rule applies."""
+    """Return the new phrase, and a pattern for phrases with the same last word ("" if the rule does not apply)."""
     opening = _PATTERNS["preposition"].match(fragment)
     part = fragment[opening.end(1) :].lstrip() if opening else fragment
     bare = _without_article(part).split()
@@ -101,7 +107,7 @@ def _match_ending(fragment: str) -> tuple[str, str]:
 
 
 def _match_start(fragment: str) -> tuple[str, str]:
-    """Return the new phrase and a pattern for an old phrase with the same preposition; "" if no rule applies."""
+    """Return the new phrase, and a pattern for phrases with the same preposition ("" if the rule does not apply)."""
     bare = _without_article(fragment)
     opening = _PATTERNS["preposition"].match(bare)
     if not opening:
@@ -112,7 +118,7 @@ def _match_start(fragment: str) -> tuple[str, str]:
 
 
 def swap_subject(fragment: str, last: str) -> str:
-    """Replace the subject of the last question, as in "What does a loan cost?" and "and a transfer?"."""
+    """Replace the subject: "What does a loan cost?" and "a transfer" give "What does a transfer cost?"."""
     if _PATTERNS["preposition"].match(fragment) or _PATTERNS["asks"].match(fragment):
         return ""
     for name in ("english", "who", "german_auxiliary", "german"):
@@ -128,7 +134,7 @@ def swap_subject(fragment: str, last: str) -> str:
 
 
 def swap_question_word(asking: str, last: str) -> str:
-    """Replace the question words of the last question, as in "When is the draw made?" and "where?"."""
+    """Replace the question words: "When is the draw made?" and "where" give "Where is the draw made?"."""
     head = _PATTERNS["head"].match(last)
     return f"{asking[:1].upper()}{asking[1:]} {last[head.end() :].rstrip('?!. ')}?" if head else ""
 
@@ -138,7 +144,7 @@ def _without_article(fragment: str) -> str:
 
 
 def _substitute_noun(fragment: str, last: str) -> str:
-    """Replace "one" by the last question's last word or, if that is a verb, by the last word of its subject."""
+    """Replace "one" by the last word of the last question or, if this is a verb, by the last word of its subject."""
     if not _PATTERNS["one"].search(fragment):
         return fragment
     match = _PATTERNS["english"].match(last)
@@ -147,7 +153,7 @@ def _substitute_noun(fragment: str, last: str) -> str:
 
 
 def _replace_span(last: str, start: int, end: int, fragment: str) -> str:
-    """Replace a span by the fragment, which keeps the span's article if it has none; correct "a" and "an"."""
+    """Replace last[start:end] by the fragment, which keeps its article or gets the old one; correct "a" and "an"."""
     old = last[start:end].rstrip()
     end = start + len(old)
     article, has_article = _PATTERNS["leading_article"].match(old), bool(_PATTERNS["leading_article"].match(fragment))
@@ -188,7 +194,7 @@ def rewrite_by_rules(question: str, before: Sequence[EarlierTurn]) -> RewrittenQ
 def _swap_part(
     rest: str, last: EarlierTurn, tokeniser: KeywordTokeniser, *, may_be_subject: bool
 ) -> RewrittenQuestion | None:
-    """Replace part of the last question by the follow-up, by the first rule that keeps all the follow-up's words."""
+    """Apply the first rule whose result contains all words of the follow-up. Return None if there is no such rule."""
     fragment = rest.rstrip("?!. ")
     rules = [
         ("another code or number in the same question", swap_label),
@@ -230,7 +236,7 @@ def _depends_on_earlier(rest: str, connected: bool, tokeniser: KeywordTokeniser)
 
 
 def _content(text: str, tokeniser: KeywordTokeniser) -> list[str]:
-    """Return the words with a stem, except question words. "tall" in "how tall" is included."""
+    """Return the words that have a stem, without question words. An adjective such as "tall" in "how tall" is kept."""
     content = text if _PATTERNS["measured"].match(text) else _PATTERNS["asks"].sub("", text)
     return [word for word in content.split() if tokeniser.stems(word)]
 
@@ -258,7 +264,7 @@ def _has_open_pronoun(rest: str, tokeniser: KeywordTokeniser) -> bool:
 
 
 def _add_topic(rest: str, last: EarlierTurn, tokeniser: KeywordTokeniser) -> RewrittenQuestion:
-    """Append the content words of the last question or, if the last question has none, the topic of its answer."""
+    """Append a topic in brackets: the last question's content words or, if it has none, the topic of its answer."""
     surfaces = parse_question(_PATTERNS["measure"].sub("", last.question), tokeniser).surfaces
     content = dict.fromkeys(word for word in surfaces if not _PATTERNS["asking"].fullmatch(fold(word)))
     topic = " ".join(list(content)[:_MOST_TOPIC]) or next(iter(last.topics), "")

@@ -22,7 +22,7 @@ _SHARES = ("right_page_cited", "answered_from_right_page", "answered_from_every_
 
 @dataclass(frozen=True)
 class AnswerJudgement:
-    """The result of one question. `cited` is how many gold sentences are on a cited page."""
+    """The result of asking one question. `cited` is the number of gold sentences whose page the answer cites."""
 
     question: LabelledQuestion
     outcome: AnswerOutcome
@@ -32,7 +32,7 @@ class AnswerJudgement:
 
     @property
     def answered(self) -> bool:
-        """Whether the question was answered, with certainty or without."""
+        """Whether there is an answer, certain or uncertain, rather than a refusal."""
         return self.outcome != "not found"
 
 
@@ -40,9 +40,10 @@ class AnswerJudgement:
 class AnswerReport:
     """The metrics over all questions. Shares are 0 to 1.
 
-    A right page is the page of a gold sentence; `right_page_cited` includes the citations of refusals. `refused` and
-    `not_certain` (refused or uncertain) are shares of each kind of unanswerable question; all other shares are of the
-    answerable questions. `overlap` is the median share of a question's content words in its gold sentences.
+    A right page is a page with a gold sentence. `right_page_cited` also counts pages that a refusal cites. `refused`
+    and `not_certain` (refused or uncertain) are shares of each kind of unanswerable question; all other shares are of
+    the answerable questions. `overlap` is the share of a question's content words that its gold sentences contain
+    (median over the questions).
     """
 
     judged: tuple[AnswerJudgement, ...]
@@ -88,7 +89,7 @@ def measure_answers(
     tokeniser: KeywordTokeniser,
     progress: ProgressListener | None = None,
 ) -> AnswerReport:
-    """Ask every question, and compare the cited files and pages with those of its gold sentences."""
+    """Ask every question, and check whether the answer cites the files and pages of the question's gold sentences."""
     judged: list[AnswerJudgement] = []
     overlaps: list[float] = []
     for question in track_progress(questions, progress or SilentListener(), "ask"):
@@ -120,7 +121,7 @@ def _share(hits: Sequence[bool]) -> float:
 
 
 def _shares_by_kind(judged: Sequence[AnswerJudgement], outcomes: Collection[AnswerOutcome]) -> dict[str, float]:
-    """Return, for each kind of unanswerable question, the share with one of these outcomes."""
+    """Return, for each kind of unanswerable question, the share of results whose outcome is in `outcomes`."""
     by_kind: dict[str, list[bool]] = defaultdict(list)
     for one in judged:
         if not one.question.answerable:
@@ -133,9 +134,10 @@ SENTENCES = (1, 3)  # quotes of one and of three sentences are measured
 
 @dataclass(frozen=True)
 class GoldAnswerOutcome:
-    """Whether the chunks for one question contain a gold answer (`in_chunks`), and whether quotes of them do.
+    """The result for one question that has gold answers: where a gold answer was found.
 
-    `held` (whether the quote contains a gold answer) and `confidence` are keyed by the number of quoted sentences.
+    `in_chunks` is true if the retrieved chunks contain a gold answer. `held` is true if the quoted sentences contain
+    one. `held` and `confidence` have a value for each number of quoted sentences.
     """
 
     identity: str
@@ -159,11 +161,11 @@ class GoldAnswerReport:
 
     @property
     def in_chunks(self) -> float:
-        """The share of questions with an answer in the chunks, which is an upper bound for quotes."""
+        """The share of questions whose chunks contain a gold answer. No quote can reach a higher share."""
         return _share([one.in_chunks for one in self.outcomes])
 
     def held(self, sentences: int, *, abstain: bool) -> float:
-        """Return the share of questions whose quote contains an answer. With `abstain`, refused ones do not count."""
+        """Return the share of questions whose quote contains a gold answer. `abstain` excludes refused questions."""
         return _share([one.held[sentences] and not (abstain and one.is_refused(sentences)) for one in self.outcomes])
 
     def refused(self, sentences: int) -> float:
@@ -204,7 +206,7 @@ def measure_gold_answers(
     identities: Sequence[str] | None = None,
     progress: ProgressListener | None = None,
 ) -> GoldAnswerReport:
-    """Quote answers to the questions with gold answers (in `identities`). Raises UsageError if there are none."""
+    """Quote answers to the questions in `identities` that have gold answers. Raises UsageError if there are none."""
     wanted = answers.keys() & set(answers if identities is None else identities)
     chosen = [(identity, text) for identity, text in dataset.questions.items() if identity in wanted]
     if not chosen:

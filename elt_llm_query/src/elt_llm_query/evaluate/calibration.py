@@ -34,9 +34,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class LabelledEvidence:
-    """Evidence by name, and whether the question was answerable. Examples with equal `group` are held out together.
+    """An example for fitting: the evidence for one question, and whether the question was answerable.
 
-    `weight`, around 1, is how much the example counts.
+    Examples with the same `group` are held out together. `weight`, around 1, is how much the example counts.
     """
 
     evidence: Mapping[str, float]
@@ -46,7 +46,7 @@ class LabelledEvidence:
 
 
 def fit_weights(examples: Sequence[LabelledEvidence]) -> ConfidenceWeights:
-    """Fit the weights to the examples under the L2 penalty. Without examples, return the shipped weights."""
+    """Fit the weights to the examples under the L2 penalty. Return the shipped weights if there are no examples."""
     if not examples:
         return SHIPPED_WEIGHTS
     # A column of ones, the shipped log odds, and the free evidence; shape (examples, 2 + free).
@@ -87,7 +87,7 @@ def confidences(examples: Sequence[LabelledEvidence], weights: ConfidenceWeights
 
 
 def _with_same_threshold(weights: ConfidenceWeights, examples: Sequence[LabelledEvidence]) -> ConfidenceWeights:
-    """Shift the intercept so that examples near the threshold under the shipped weights stay near it on average."""
+    """Shift the intercept so that examples near the threshold keep the mean log odds of the shipped weights."""
     before = logits(examples, SHIPPED_WEIGHTS)
     # Subtracting the least distance keeps shares above 0 even if all examples are far from the threshold.
     distance = np.abs(before)
@@ -147,7 +147,7 @@ class FittedCalibration:
 
 
 def calibrate(outcomes: Sequence[RefusalOutcome]) -> FittedCalibration:
-    """Fit the weights to the outcomes of questions, but keep the shipped weights if the fitted ones are no better."""
+    """Fit weights to question outcomes, but keep the shipped ones if these are as good on held-out questions."""
     usable = [one for one in outcomes if one.evidence and (one.question.kind != ANSWERABLE or one.right)]
     kinds = [one.question.kind for one in usable]
     questions = Counter(kinds)
@@ -171,7 +171,7 @@ def calibrate(outcomes: Sequence[RefusalOutcome]) -> FittedCalibration:
 
 
 def _cross_validated(examples: Sequence[LabelledEvidence]) -> Array:
-    """Return each example's confidence under weights fitted to the other folds, shape (len(examples),)."""
+    """Return each example's confidence, with weights fitted without the example's fold; shape (len(examples),)."""
     folds = np.array([int(hashlib.sha256(one.group.encode()).hexdigest(), 16) % FOLDS for one in examples])
     held_out = np.zeros(len(examples))
     for fold in set(folds.tolist()):

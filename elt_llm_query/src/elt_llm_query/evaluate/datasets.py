@@ -39,7 +39,7 @@ class CorpusDocument:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A corpus, questions, and the graded documents that are relevant to each question."""
+    """A corpus, questions, and for each question the relevant documents with their grades."""
 
     name: str
     documents: tuple[CorpusDocument, ...]
@@ -47,7 +47,7 @@ class Dataset:
     relevant: Mapping[str, Mapping[str, int]]
 
     def identified(self) -> Iterator[tuple[str, str, Mapping[str, int]]]:
-        """Yield the id, the text and the graded documents of each question that has relevant documents."""
+        """Yield the id, the text and the relevant documents (with grades) of each question that has any."""
         for query_id, text in self.questions.items():
             grades = {corpus_id: grade for corpus_id, grade in self.relevant.get(query_id, {}).items() if grade > 0}
             if grades:
@@ -55,7 +55,7 @@ class Dataset:
 
 
 def read_dataset(directory: Path) -> Dataset:
-    """Read a dataset. Raises UsageError, naming file and line, for a wrong layout or an unknown id."""
+    """Read a dataset. Raises UsageError, which names the file and line, for a wrong format or an unknown id."""
     documents = tuple(
         CorpusDocument(
             identity, _text(where, row, "title") if row.get("title") is not None else "", _text(where, row, "text")
@@ -72,7 +72,7 @@ def read_dataset(directory: Path) -> Dataset:
 
 
 def read_unanswerable(directory: Path) -> dict[str, str]:
-    """Read a dataset's unanswerable questions by id; none if it has no such file. Raises UsageError."""
+    """Read the unanswerable questions of a dataset, by id. Without such a file there are none. Raises UsageError."""
     path = directory / UNANSWERABLE
     return read_questions(path) if path.exists() else {}
 
@@ -140,7 +140,7 @@ def _json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _identified_rows(path: Path, noun: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield the position (file and line), id and content of each row. Raises UsageError for a repeated id."""
+    """Yield the position (file and line), id and content of each row. Raises UsageError if an id is repeated."""
     seen: set[str] = set()
     for where, row in _json_lines(path):
         identity = _text(where, row, "_id")
@@ -177,7 +177,7 @@ FORM = 'Each line is JSON: {"id", "question", "kind", "answer", "gold": [{"docum
 
 @dataclass(frozen=True)
 class GoldPlace:
-    """A sentence that contains an answer or part of it. `page` is None for files without pages."""
+    """A sentence that contains the answer or a part of it. `page` is None if the file has no pages."""
 
     document: str
     page: int | None
@@ -200,7 +200,7 @@ class LabelledQuestion:
 
 
 def read_labelled_questions(path: Path) -> list[LabelledQuestion]:
-    """Read a file of labelled questions. Raises UsageError, naming the line, for a wrong form."""
+    """Read a file of labelled questions. Raises UsageError, which names the line, if a line is malformed."""
     questions = [_question(f"{path}:{number}", line) for number, line in _lines(path, FORM)]
     if not questions:
         raise UsageError(f"{path} holds no question.", hint=FORM)

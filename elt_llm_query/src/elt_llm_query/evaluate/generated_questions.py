@@ -28,7 +28,7 @@ MOST_CHARACTERS = 160
 
 @dataclass(frozen=True)
 class QuestionTemplates:
-    """A language's question templates. `{0}` is the heading, the term or the column, `{1}` the row's first cell."""
+    """A language's question templates. `{0}` is the heading, term or column name, `{1}` the first cell of the row."""
 
     about: str
     meaning: str
@@ -49,12 +49,12 @@ _BRACKETS = re.compile(r"\s?\([^()]{0,80}\)")
 
 
 def templates_for(language: str) -> QuestionTemplates:
-    """Return the templates of a language. Other languages get templates that only add a question mark."""
+    """Return the templates of a language. For a language without any, the templates only add a question mark."""
     return _TEMPLATES.get(language, _TEMPLATES["any"])
 
 
 def heading_question(title: str, templates: QuestionTemplates) -> str | None:
-    """Turn a heading, without its number, into a question; None if no words are left. Questions are kept as is."""
+    """Turn a heading, without its number, into a question; None if no words are left. A question stays as it is."""
     words = _FRAME.sub("", _unnumbered(title)).strip(" .:;-")
     if not _is_usable(words):
         return None
@@ -76,7 +76,7 @@ def definitions(text: str, templates: QuestionTemplates) -> Iterator[tuple[str, 
 
 
 def row_questions(header: list[str], cells: list[str], templates: QuestionTemplates) -> Iterator[str]:
-    """Yield a question for each filled cell of a table row but the first. Questions do not quote the cell itself."""
+    """Yield a question for each filled cell but the first. It names the column and the first cell, not the answer."""
     key = cells[0]
     if len(cells) != len(header) or not _is_usable(key) or len(key.split()) > MOST_TERM_WORDS + 2:
         return
@@ -92,7 +92,7 @@ def is_header(cells: list[str]) -> bool:
 
 
 def cells_of(line: str) -> list[str]:
-    """Split a row, in Markdown or with bars between the cells. Any other line is one cell."""
+    """Split a table row with bars between its cells, such as a Markdown row. A line without bars is one cell."""
     text = line.strip()
     inner = text[1:-1] if len(text) > 1 and text.startswith("|") and text.endswith("|") else text
     return [cell.strip() for cell in f" {inner} ".split(" | ")]
@@ -104,7 +104,7 @@ def is_table_rule(line: str) -> bool:
 
 
 def _defined_term(sentence: str) -> str | None:
-    """Return the term of a sentence that starts with a term and a defining verb; None for other sentences."""
+    """Return the term that a sentence defines, which precedes a defining verb; None if the sentence defines nothing."""
     if sentence.rstrip().endswith("?"):
         return None
     head = _unnumbered(sentence[:MOST_CHARACTERS])
@@ -123,7 +123,7 @@ def _unnumbered(title: str) -> str:
 
 
 def _is_usable(words: str) -> bool:
-    """Return whether a heading or term can become a question: at least two letters, shorter than a paragraph."""
+    """Return whether a heading or term can become a question: it has at least two letters and is not too long."""
     return sum(character.isalpha() for character in words) > 1 and len(words) <= MOST_CHARACTERS
 
 
@@ -152,7 +152,7 @@ class AnswerSpan:
 
 @dataclass(frozen=True)
 class GeneratedQuestion:
-    """A question with the spans that answer it; `kind` is what it was made from."""
+    """A question, and the spans that answer it. `kind` is heading, definition or table row: its source."""
 
     text: str
     kind: str
@@ -160,9 +160,9 @@ class GeneratedQuestion:
 
 
 def generate_questions(generation: Searchable, number: int = DEFAULT_NUMBER, seed: int = 1) -> list[GeneratedQuestion]:
-    """Generate at most `number` questions, equally many of each kind; equal seeds give equal questions.
+    """Generate at most `number` questions from a collection, equally many of each kind.
 
-    Raises UsageError if there are none.
+    Equal seeds give equal questions. Raises UsageError if the collection contains nothing to make questions from.
     """
     spans_of: dict[str, dict[str, set[AnswerSpan]]] = {kind: defaultdict(set) for kind in KINDS}
     templates = templates_for(generation.passport.language)
@@ -193,7 +193,7 @@ def generate_questions(generation: Searchable, number: int = DEFAULT_NUMBER, see
 
 
 def evaluation_questions(questions: Sequence[GeneratedQuestion]) -> list[EvaluationQuestion]:
-    """Convert the questions for `measure_profiles`. An answer span has the rank of the first chunk that contains it."""
+    """Convert questions for `measure_profiles`. An answer span has the rank of the first chunk that contains it."""
     return [
         EvaluationQuestion(
             identity=f"{question.kind.replace(' ', '-')}-{number:04}",
@@ -207,7 +207,7 @@ def evaluation_questions(questions: Sequence[GeneratedQuestion]) -> list[Evaluat
 
 
 def rank_answer_spans(chunks: Sequence[RetrievedChunk], answers: Sequence[AnswerSpan]) -> list[str]:
-    """Rank answer spans by the chunks that contain them. A chunk without an answer span counts by its node id."""
+    """Return answer spans in the order of their chunks. The node id represents a chunk without answer spans."""
     ranked: dict[str, None] = {}
     for chunk in chunks:
         spans = [(chunk.source_id, *chunk.span)]
@@ -222,7 +222,7 @@ def _key(span: AnswerSpan) -> str:
 
 
 def _row_questions(node: StoredNode, templates: QuestionTemplates) -> Iterator[tuple[str, int, int]]:
-    """Yield questions for table rows. The header is the first row or, if the table continues, the last context line."""
+    """Yield questions for table rows. If the table starts in an earlier chunk, its header is the last context line."""
     header: list[str] | None = cells_of(node.context.rsplit("\n", 1)[-1])
     offset = 0
     for line in node.text.splitlines(keepends=True):
@@ -262,7 +262,7 @@ def _choose_questions(
 
 
 def foreign_questions(language: str) -> list[str]:
-    """Return the shipped questions about other subjects, in German for German collections, else in English."""
+    """Return the shipped questions about other subjects: German ones for `de`, English ones for other languages."""
     path = files(__package__).joinpath(f"foreign_questions/{'de' if language == 'de' else 'en'}.txt")
     return path.read_text(encoding="utf-8").splitlines()
 

@@ -20,7 +20,7 @@ def ndcg(ranked: Sequence[str], grades: Mapping[str, int], depth: int = 10) -> f
 
 
 def recall(ranked: Sequence[str], grades: Mapping[str, int], depth: int) -> float:
-    """Share of all relevant documents that are among the first `depth`; trec_eval's `recall`."""
+    """The share of the relevant documents that are among the first `depth`; trec_eval's `recall`."""
     return len(grades.keys() & set(ranked[:depth])) / len(grades) if grades else 0.0
 
 
@@ -45,7 +45,7 @@ def all_found(ranked: Sequence[str], grades: Mapping[str, int], depth: int = 10)
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the nearest-rank percentile: the smallest value that a `share` (0 to 1) of the values do not exceed."""
+    """Return the smallest value that at least the given `share` (0 to 1) of the values do not exceed (nearest rank)."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
 
@@ -68,5 +68,5 @@ MEASURES: Mapping[str, Measure] = {
 
 
 def measure_ranking(ranked: Sequence[str], grades: Mapping[str, int]) -> dict[str, float]:
-    """Compute every metric for one ranking, by the names that reports print."""
+    """Compute every metric for one ranking. The keys are the metrics' names in reports, such as `ndcg@10`."""
     return {name: measure(ranked, grades) for name, measure in MEASURES.items()}

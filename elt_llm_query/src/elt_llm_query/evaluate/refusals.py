@@ -57,7 +57,7 @@ class RefusalQuestion:
 
 @dataclass(frozen=True)
 class RefusalOutcome:
-    """The result of one question: confidence, 0 to 1, whether the quote is right, and any evidence by name."""
+    """The result of one question: its confidence, 0 to 1, the evidence for it, and whether the quote is right."""
 
     question: RefusalQuestion
     confidence: float
@@ -72,7 +72,7 @@ class RefusalOutcome:
 
     @property
     def outcome(self) -> AnswerOutcome:
-        """The outcome, by the thresholds of the profile."""
+        """The outcome that the profile's thresholds give this confidence."""
         return self.thresholds.outcome(self.confidence)
 
     def to_json(self) -> dict[str, Any]:
@@ -89,7 +89,7 @@ class RefusalOutcome:
 
 
 class QuotingSession(Closeable):
-    """Quotes answers from one generation with one profile's settings, and caches vectors."""
+    """Quotes answers from one generation, with the settings of one profile. Computed vectors are cached."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class QuotingSession(Closeable):
         )
 
     def chunks(self, question: str, without: Collection[str] = ()) -> Sequence[RetrievedChunk]:
-        """Return the chunks to quote from, best first. Lower-ranked ones replace those from documents in `without`."""
+        """Return the chunks to quote from, best first, none of them from the documents in `without`."""
         if not without:
             return sorted(self._pipeline.search(question).chunks, key=lambda chunk: -chunk.score)
         left = [
@@ -129,7 +129,7 @@ class QuotingSession(Closeable):
         return self._answerer.answer(question, chunks, max_sentences=most_sentences)
 
     def ask(self, questions: Iterable[RefusalQuestion]) -> list[RefusalOutcome]:
-        """Ask each question, except those with too few chunks left after their documents were removed."""
+        """Quote an answer to each question. Skip a question if removing its documents leaves too few chunks."""
         outcomes = []
         for question in questions:
             chunks = self.chunks(question.text, question.without)
@@ -152,7 +152,7 @@ SHOWN = tuple(step / 10 for step in range(1, 11))  # coverages in reports
 
 @dataclass(frozen=True)
 class CoveragePoint:
-    """The share of questions whose confidence reaches `threshold`, and the share of wrong answers among them."""
+    """The share of questions with at least the confidence `threshold`, and the share of wrong answers among them."""
 
     threshold: float
     coverage: float
@@ -161,7 +161,7 @@ class CoveragePoint:
 
 @dataclass(frozen=True)
 class RefusalFigures:
-    """Metrics, 0 to 1, of how well a kind of unanswerable questions is separated from answerable questions.
+    """How well the confidence separates one kind of unanswerable question from the answerable ones; 0 to 1.
 
     `curve` has a point for each distinct confidence, highest first; `area` is the area under it, the mean risk (AURC).
     """
@@ -186,7 +186,7 @@ class RefusalFigures:
 
 @dataclass(frozen=True)
 class RefusalReport:
-    """The metrics of refusals. `by_kind` contains at least one kind of unanswerable question."""
+    """The metrics of refusals. `by_kind` has the metrics for each kind of unanswerable question, at least one."""
 
     name: str
     answerable: int
@@ -208,7 +208,7 @@ class RefusalReport:
 
 
 def refusal_report(name: str, outcomes: Sequence[RefusalOutcome]) -> RefusalReport:
-    """Compute the metrics from outcomes, with at least one answerable and one unanswerable question."""
+    """Compute the metrics. `outcomes` includes at least one answerable and one unanswerable question."""
     by_kind: dict[str, list[RefusalOutcome]] = {}
     for outcome in outcomes:
         by_kind.setdefault(outcome.question.kind, []).append(outcome)
@@ -236,7 +236,7 @@ def auroc(higher: Sequence[float], lower: Sequence[float]) -> float:
 
 
 def risk_and_coverage(scored: Sequence[tuple[float, bool]]) -> tuple[CoveragePoint, ...]:
-    """Return a point for each distinct confidence, highest first. `scored` pairs confidences with correctness."""
+    """Return a point for each distinct confidence, highest first. `scored` pairs each confidence with correctness."""
     confidence = np.array([one for one, _ in scored])
     wrong = np.array([not right for _, right in scored])
     points = []
@@ -253,7 +253,7 @@ def area_under_risk(curve: Sequence[CoveragePoint]) -> float:
 
 
 def points_at_coverages(curve: Sequence[CoveragePoint], coverages: Sequence[float] = SHOWN) -> list[CoveragePoint]:
-    """Return, for each of these coverages, the first point of the curve that reaches the coverage."""
+    """Return, for each value in `coverages`, the first point of the curve whose coverage is at least this value."""
     return [next(at for at in curve if at.coverage >= min(coverage, 1.0) - 1e-9) for coverage in coverages]
 
 
@@ -285,7 +285,7 @@ def questions_of_dataset(dataset: Dataset, directory: Path) -> list[RefusalQuest
 
 
 def questions_of_collection(questions: Sequence[GeneratedQuestion]) -> list[RefusalQuestion]:
-    """Return each question twice: with all documents, and with the answering documents removed."""
+    """Return each question twice: once as it is, and once with the documents that answer it removed."""
 
     def is_answer(answer: Answer, spans: Sequence[AnswerSpan]) -> bool:
         return any(span.is_in(one.source_id, *one.span) for span in spans for one in answer.citations)
@@ -307,7 +307,7 @@ def questions_without_answer(questions: Iterable[str]) -> list[RefusalQuestion]:
 
 
 def sample_questions(questions: Sequence[RefusalQuestion], number: int | None, seed: int) -> list[RefusalQuestion]:
-    """Draw at most `number` questions of each kind, in the given order. Equal seeds draw equal questions."""
+    """Draw at most `number` questions of each kind, or all; their order is kept. Equal seeds draw equal questions."""
     if number is None:
         return list(questions)
     shuffled = sorted(questions, key=lambda one: sha256(str(seed), one.kind, one.identity))
@@ -317,7 +317,7 @@ def sample_questions(questions: Sequence[RefusalQuestion], number: int | None, s
 
 
 def contains_answer(text: str, answers: Collection[str]) -> bool:
-    """Whether a text contains one of the answers, ignoring case and white space."""
+    """Return whether a text contains at least one of the answers, ignoring case and white space."""
     plain = _plain(text)
     return any(_plain(answer) in plain for answer in answers)
 

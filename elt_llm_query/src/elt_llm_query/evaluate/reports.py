@@ -11,7 +11,7 @@ from elt_llm_query.evaluate.metrics import MEASURES
 
 @dataclass(frozen=True)
 class QuestionResult:
-    """The result of one question. `relevant` maps each relevant key to its rank, from 1, or None if not found."""
+    """The result of one question. `relevant` has the rank, from 1, of each relevant key; None if it was not found."""
 
     identity: str
     question: str
@@ -34,7 +34,7 @@ class QuestionResult:
 
 @dataclass(frozen=True)
 class ProfileReport:
-    """The metrics, 0 to 1, of one profile on one dataset: means over the questions with a relevant key."""
+    """The metrics of one profile on one dataset: means over all questions, 0 to 1."""
 
     dataset: str
     profile: str
@@ -81,7 +81,7 @@ class FigureThreshold:
 
 
 def read_threshold(text: str) -> FigureThreshold:
-    """Read `metric=value`. Raises UsageError, listing the metrics, for any other text."""
+    """Parse `metric=value`. Raises UsageError for anything else; its hint lists the metrics."""
     figure, separator, value = text.partition("=")
     figure = figure.strip().lower()
     if not separator or figure not in MEASURES:
@@ -96,7 +96,7 @@ def read_threshold(text: str) -> FigureThreshold:
 
 
 def shortfalls(reports: Sequence[ProfileReport], thresholds: Sequence[FigureThreshold]) -> list[str]:
-    """Return a sentence for each metric below its threshold."""
+    """Return a sentence for each metric of each report that is below its threshold."""
     return [
         f"{report.profile}: {threshold.figure} is {report.figures[threshold.figure]:.4f},"
         f" under the {threshold.least:g} it must have."

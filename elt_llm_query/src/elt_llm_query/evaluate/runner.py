@@ -21,7 +21,7 @@ DEPTH = 100  # ranks
 
 
 def comparison_profiles(settings: Settings) -> dict[str, Settings]:
-    """Return profiles to compare: each retriever alone, their fusion, the given settings, and built-in `classic`."""
+    """Return the profiles to compare by name: each retriever alone, their fusion, the given settings, and `classic`."""
     return {
         "bm25": _with(settings, strategy="sparse", use_reranker=False),
         "dense": _with(settings, strategy="dense", use_reranker=False),
@@ -32,12 +32,12 @@ def comparison_profiles(settings: Settings) -> dict[str, Settings]:
 
 
 def with_strategy(settings: Settings, name: str) -> Settings:
-    """Return the settings with this strategy. Raises ValueError for an unknown name."""
+    """Return a copy of the settings with the strategy `name`. Raises ValueError for an unknown name."""
     return _with(settings, strategy=name)
 
 
 def for_evaluation(settings: Settings) -> Settings:
-    """Return settings that measure the ranking: 100 or more candidates per retriever, no shaping, no cache."""
+    """Return settings that measure only the ranking: 100 or more candidates per retriever, no shaping, no cache."""
     return _with(
         settings,
         retriever_top_k=max(DEPTH, settings.query.retriever_top_k),
@@ -58,7 +58,7 @@ def _with(settings: Settings, **changed: object) -> Settings:
 
 @dataclass(frozen=True)
 class EvaluationQuestion:
-    """A question to evaluate. `rank` turns chunks into ranked keys; `grades` maps each relevant key to its grade."""
+    """A question to evaluate. `rank` turns chunks into ranked keys; `grades` has the grade of each relevant key."""
 
     identity: str
     text: str
@@ -75,7 +75,7 @@ def evaluate(
     corpus_ids: Mapping[str, str] | None = None,
     progress: ProgressListener | None = None,
 ) -> list[ProfileReport]:
-    """Evaluate profiles on a dataset whose corpus `generation` contains. `corpus_ids` maps sources to other ids."""
+    """Evaluate profiles on a dataset stored in `generation`. `corpus_ids` maps sources to corpus ids that differ."""
     named = corpus_ids or {}
 
     def rank(chunks: Sequence[RetrievedChunk]) -> list[str]:
@@ -93,7 +93,7 @@ def measure_profiles(
     profiles: Mapping[str, Settings],
     progress: ProgressListener | None = None,
 ) -> list[ProfileReport]:
-    """Ask all questions, at least one, with each profile. The times in the reports are for 100 candidates."""
+    """Ask all questions, at least one, with each profile. The reported times are for 100 or more candidates."""
     listed, listener = list(questions), progress or SilentListener()
     listener.stage("ask", len(listed) * len(profiles))
     reports = []

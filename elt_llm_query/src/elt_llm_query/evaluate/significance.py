@@ -22,10 +22,10 @@ _TOLERANCE = 1e-12  # smaller differences are rounding errors
 
 @dataclass(frozen=True)
 class FigureDifference:
-    """The difference of one metric between two profiles; `mean` is the second profile's mean minus the first's.
+    """The difference in one metric between two profiles: the second profile's mean minus the first's.
 
-    `low` and `high` bound the mean in 95 of 100 resampled sets of questions. `p_value` is the chance that equal
-    profiles differ by at least this amount.
+    `low` and `high` are the bounds of the 95 % bootstrap interval of `mean`. `p_value` is the chance of a difference at
+    least this large if the two profiles were equally good.
     """
 
     figure: str
@@ -68,7 +68,7 @@ class ProfileComparison:
 
 
 def compare_reports(first: ProfileReport, second: ProfileReport, seed: int = SEED) -> ProfileComparison:
-    """Compare every metric of two reports on the same questions. Equal seeds give equal results."""
+    """Compare every metric in two reports on the same questions. Equal seeds give equal results."""
     differences = tuple(paired_difference(name, first.values(name), second.values(name), seed) for name in MEASURES)
     return ProfileComparison(first.profile, second.profile, first.queries, differences)
 
@@ -76,7 +76,7 @@ def compare_reports(first: ProfileReport, second: ProfileReport, seed: int = SEE
 def paired_difference(
     figure: str, first: Sequence[float], second: Sequence[float], seed: int = SEED
 ) -> FigureDifference:
-    """Compute the paired difference of one metric. Each sequence contains one value per question, at least one."""
+    """Compute the difference in one metric. `first` and `second` have one value for each question, at least one."""
     paired = np.asarray(second, np.float64) - np.asarray(first, np.float64)
     paired[np.abs(paired) < _TOLERANCE] = 0.0
 
@@ -105,7 +105,7 @@ def paired_difference(
 def _resample(
     draw: Callable[[np.random.Generator, int], NDArray[np.float64]], questions: int, seed: int
 ) -> NDArray[np.float64]:
-    """Call `draw` in batches until there are ROUNDS random results, and return them, shape (ROUNDS,)."""
+    """Call `draw` in batches until ROUNDS random results were drawn. Return them, shape (ROUNDS,)."""
     generator = np.random.default_rng(seed)
     rows = max(1, _LARGEST_BATCH // questions)
     return np.concatenate([draw(generator, min(rows, ROUNDS - start)) for start in range(0, ROUNDS, rows)])

@@ -253,7 +253,10 @@ def _unit_distance(context: ScoringContext, chosen: Sequence[ScoredSentence]) ->
 
 
 def _residue_distance(context: ScoringContext, chosen: Sequence[ScoredSentence]) -> float:
-    """Return the evidence `residue_distance`, which is 0 if a chosen sentence has every word of the question."""
+    """Return the smallest embedding distance between the question and a chosen sentence without their shared words.
+
+    It is 0 if a chosen sentence contains every word of the question.
+    """
     question = context.question
     pairs: list[list[str]] = []
     for sentence in chosen:

@@ -38,7 +38,7 @@ _MARKERS = (
 
 @dataclass(frozen=True)
 class FoundList:
-    """A list at start:end of the document of `chunk`, with its opening sentence. `score` is about -1 to 1."""
+    """A list at start:end of the chunk's document. `text` includes its opening sentence. `score` is about -1 to 1."""
 
     chunk: RetrievedChunk
     start: int
@@ -55,7 +55,7 @@ class FoundList:
 def best_list(
     context: ScoringContext, chunks: Sequence[RetrievedChunk], read_document: DocumentReader
 ) -> FoundList | None:
-    """Return the list near the chunks (best first) that is most similar to the question, or None without lists."""
+    """Return the list near one of the chunks that best matches the question, or None. Chunks are sorted best first."""
     found: dict[tuple[str, str, int, int], tuple[int, RetrievedChunk, str, str]] = {}
     for rank, chunk in enumerate(chunks):
         text, outline = read_document(chunk)
@@ -77,7 +77,7 @@ def best_list(
 
 
 def _lists_near(chunk: RetrievedChunk, text: str, outline: Outline) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and opening of each list that overlaps the chunk, within the chunk's section."""
+    """Yield the start, end and opening of each list in the chunk's section that overlaps the chunk."""
     first, last = chunk.span
     starts = [section.start for section in outline.sections]
     section_start = max((start for start in starts if start <= first), default=0)
@@ -144,7 +144,7 @@ def _end_of_list(pieces: Sequence[TextPiece], first: int) -> tuple[int, int]:
 
 
 def _next_number(pieces: Sequence[TextPiece], last: int, position: int) -> int | None:
-    """Return the position of the item with the next number, if only paragraphs separate it from the item at `last`."""
+    """Return the position of the item with the next number if only paragraphs lie between it and the item at `last`."""
     number = _NUMBER.match(pieces[last].text)
     if number is None:
         return None

@@ -29,14 +29,14 @@ Verdict = Literal["yes", "no"]
 
 
 def is_bare_reply(sentence: SentenceCandidate) -> bool:
-    """Return whether a sentence replies with yes or no to the question above it, as in a list of questions."""
+    """Return whether a sentence starts with "yes" or "no" and answers the question above it, as in an FAQ."""
     return sentence.under_question and bool(_REPLY.match(fold(sentence.text)))
 
 
 def deciding_sentence(
     context: ScoringContext, scored: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]
 ) -> tuple[ScoredSentence, Verdict] | None:
-    """Return the best sentence that answers a yes-or-no question, with its verdict. `scored` is best first."""
+    """Return the best sentence that decides a yes-or-no question, and its verdict. `scored` is sorted best first."""
     if context.question.kind != "yes_no" or NEGATION.search(fold(context.question.text)):
         return None
     for one in scored:
@@ -49,13 +49,13 @@ def deciding_sentence(
 
 
 def opening_word(question: str, language: str, verdict: Verdict) -> str:
-    """Return "Yes" or "No" in the language of the question."""
+    """Return "Yes" or "No", whichever is the verdict, in the language of the question."""
     words = load_language(asked_language(question, language)).words("yes_no") or load_language("en").words("yes_no")
     return words[("yes", "no").index(verdict)]
 
 
 def _lacks_numbers(question: str, sentence: ScoredSentence, chunk: RetrievedChunk) -> bool:
-    """Return whether a number in the question, in digits or words, is missing in the sentence and its headings."""
+    """Return whether the sentence and its headings lack a number that the question contains in digits or words."""
     there = find_numbers(f"{chunk.context} {sentence.candidate.topic} {sentence.candidate.readable}")
     return not all(any(number.agrees(other) for other in there) for number in find_numbers(question))
 

@@ -47,7 +47,7 @@ class AnswerStatement:
 
     @property
     def clauses(self) -> list[str]:
-        """The clauses that can be compared with the sources separately: at least two, or none."""
+        """The clauses that are compared with the sources separately. Empty unless there are at least two."""
         parts = [part for part in _JOINTS.split(self.claim) if part]
         return parts if len(parts) > 1 and all(len(part.split()) >= _FEWEST_CLAUSE_WORDS for part in parts) else []
 
@@ -65,7 +65,7 @@ def strip_citation_marks(text: str) -> str:
 
 
 def split_statements(text: str) -> list[AnswerStatement]:
-    """Split a text into sentences, whose citation marks must precede the full stop. No visible character is lost."""
+    """Split a text into sentences with their citation marks. Each mark must precede the full stop of its sentence."""
     statements = []
     for start, end in sentence_spans(text):
         written = text[start:end]
@@ -86,14 +86,14 @@ def _is_table_head(text: str, start: int, end: int) -> bool:
 
 
 def _without_start(pattern: re.Pattern[str], text: str) -> str:
-    """Remove what the pattern matches at the start of the folded text, provided that folding keeps positions."""
+    """Remove a match of the pattern from the start of the text. The pattern is matched with the folded text."""
     folded = fold(text)
     start = pattern.match(folded) if len(folded) == len(text) else None
     return text[start.end() :] if start else text
 
 
 def _numbers(mark: str) -> list[int]:
-    """Return the numbers in a citation mark; [2-4] contains three."""
+    """Return the numbers in a citation mark: [2-4] contains 2, 3 and 4."""
     numbers: list[int] = []
     for part in re.split(r"[,;]", mark.strip(" \t[]")):
         ends = [int(number) for number in re.findall(r"\d+", part)]
@@ -105,7 +105,7 @@ def _numbers(mark: str) -> list[int]:
 
 
 def _claims_nothing(text: str) -> bool:
-    """Whether the text is a greeting, introduction, question or heading, or is about the documents or the writer."""
+    """Return whether the text claims nothing, as a greeting, a heading, a question or a remark on the documents."""
     bare = strip_markup(text)
     if _HEADING.match(text) or bare.endswith((":", "?")) or not _CONTENT.search(bare):
         return True
@@ -137,7 +137,7 @@ class Quote:
 
 
 def number_quotes(quotes: Sequence[Quote]) -> tuple[list[int], tuple[Citation, ...]]:
-    """Number the quotes in order, from 1, and return the numbers with one citation each. Equal spans share a number."""
+    """Number the quotes from 1; equal spans share a number. Return each quote's number, and one citation per number."""
     keys = [(quote.chunk.collection, quote.chunk.source_id, quote.span) for quote in quotes]
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys), 1)}
     firsts = dict(zip(reversed(keys), reversed(quotes), strict=True))
@@ -164,7 +164,7 @@ def quote_citation(quote: Quote, number: int) -> Citation:
 
 
 def add_locations(citations: Sequence[Citation], outlines: Mapping[str, Outline]) -> tuple[Citation, ...]:
-    """Set each citation's page and section to those at the start of its excerpt. `outlines` are by source id."""
+    """Set the page and section of each citation to those where its excerpt starts. `outlines` are by source id."""
     return tuple(
         citation.model_copy(
             update={"page": outline.page_at(citation.span[0]), "section": outline.section_at(citation.span[0])}
@@ -176,7 +176,7 @@ def add_locations(citations: Sequence[Citation], outlines: Mapping[str, Outline]
 
 
 def cited_chunks(citations: Sequence[Citation], chunks: Sequence[RetrievedChunk]) -> tuple[RetrievedChunk, ...]:
-    """For each citation, in order, return the chunk that contains most of its excerpt."""
+    """Return one chunk for each citation, in order: the chunk that contains most of the cited excerpt."""
 
     def shared(chunk: RetrievedChunk, cited: Citation) -> int:
         if (chunk.collection, chunk.source_id) != (cited.collection, cited.source_id):

@@ -31,7 +31,7 @@ _POSSESSIVE = re.compile(r"['\u2019]s?$")
 
 @dataclass(frozen=True)
 class SentenceToken:
-    """One word as written and folded, with its stems (none for a stopword).
+    """A word of a sentence: as written, folded to plain lower case, and its stems (none for a stopword).
 
     `denies` is true for a negation, and `denied` for a word to which a negation applies.
     """
@@ -65,7 +65,7 @@ class ParsedSentence:
 
     @property
     def without_rules(self) -> "ParsedSentence":
-        """The sentence without its rule words ("must not"), because rules are compared separately."""
+        """The sentence without rule words such as "must not", because rules are compared separately."""
         tokens = tuple(
             replace(token, denied=False, denies=False) if token.start in self.rules.inside else token
             for token in self.tokens
@@ -105,7 +105,7 @@ def parse_sentence(text: str, tokeniser: KeywordTokeniser, is_name: Callable[[st
 
 
 def _negation_scopes(text: str) -> tuple[set[int], set[int]]:
-    """Return the start positions of the negated words, and those of the negations."""
+    """Return two sets of start positions: those of the words that are negated, and those of the negations."""
     denied, denying = set[int](), set[int]()
     found = list(_WORD.finditer(text))
     for position, one in enumerate(found):
@@ -136,12 +136,12 @@ class AlignmentSlot:
 
     @property
     def proper(self) -> bool:
-        """Whether either side of the difference contains a name or number."""
+        """Whether the claim's words or the source's words at this position include a name or number."""
         return any(token.name or token.number for token in (*self.ours, *self.theirs))
 
     @property
     def nouns(self) -> bool:
-        """Whether both sides contain a capitalised word within the sentence: in German, two different nouns."""
+        """Whether both sides include a capitalised word within the sentence: in German, two different nouns."""
         return all(any(_capital(token) for token in side) for side in (self.ours, self.theirs))
 
 
@@ -160,7 +160,7 @@ class Alignment:
 
 
 def align_claim(claim: ParsedSentence, source: ParsedSentence) -> Alignment:
-    """Align a claim with a source sentence. If they have too few words in common, no differences are returned."""
+    """Align a claim with a source sentence, word by word. Return no differences if they share too few words."""
     ours, theirs = list(map(_key, claim.tokens)), list(map(_key, source.tokens))
     matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
     shared = sum(block.size for block in matcher.get_matching_blocks())
@@ -193,7 +193,7 @@ def _has_crossed_names(apart: Sequence[tuple[Sequence[SentenceToken], Sequence[S
 
 
 def _proper(tokens: Sequence[SentenceToken]) -> set[str]:
-    """Return the names, numbers and, in German, the nouns: all capitalised words within the sentence."""
+    """Return the numbers and the capitalised words that do not start the sentence: names and, in German, nouns."""
     return {token.word for token in tokens if token.number or _capital(token)}
 
 
@@ -219,7 +219,7 @@ def _slot(
 
 
 def _lacks(sentence: ParsedSentence, own: ParsedSentence, token: SentenceToken) -> bool:
-    """Return whether `sentence` lacks the word of `own` or, if the word is part of a number, the amount."""
+    """Return whether `sentence` lacks a word of `own`. For a word in a number, return whether it lacks the amount."""
     for number in own.numbers:
         if number.start <= token.start < number.end:
             return not any(number.agrees(other) for other in sentence.numbers)
@@ -232,7 +232,7 @@ _COMMON_VERBS = 0.75  # share of the words between two names that claim and sour
 
 
 def exchange_score(claim: ParsedSentence, source: ParsedSentence) -> float:
-    """Return how much better two of the claim's names or numbers would fit the source if exchanged, 0 to 1."""
+    """Return how much better the source would match if two names or numbers in the claim were exchanged, 0 to 1."""
     names = [name for name in _unique_names(claim) if _positions(source, name)][:_MOST]
     return max((_exchange(claim, source, left, right) for left, right in combinations(names, 2)), default=0.0)
 
@@ -259,7 +259,7 @@ def roles_swapped(claim: ParsedSentence, source: ParsedSentence) -> bool:
 
 
 def _unique_names(sentence: ParsedSentence) -> list[SentenceToken]:
-    """Return the names and numbers that occur once. The last word of a name represents the whole name."""
+    """Return the names and numbers that occur only once. A name of several words is represented by its last word."""
     tokens = sentence.tokens
     heads = [
         token
@@ -290,7 +290,7 @@ def _exchange(claim: ParsedSentence, source: ParsedSentence, left: SentenceToken
 
 
 def _likeness(claim: ParsedSentence, position: int, source: ParsedSentence, other: int) -> float:
-    """How similar the words around two positions are, 0 to 1; nearer words count more."""
+    """Return how similar the words around two positions are, 0 to 1. Nearer words count more."""
     total = shared = 0.0
     for step in (-1, 1):
         for distance in range(1, _REACH + 1):
@@ -318,7 +318,7 @@ def _verbs(tokens: Sequence[SentenceToken]) -> set[str]:
 
 
 def _passive(sentence: ParsedSentence, first: int, last: int) -> bool:
-    """Return whether the words around two names are in the passive voice, such as "was written by"."""
+    """Return whether the verb between two names is passive: "by" before the second name, as in "was written by"."""
     between = [token.word for token in sentence.tokens[first + 1 : last]]
     before = [token.word for token in sentence.tokens[max(0, first - 3) : first + 1]]  # may contain "was"
     return bool(_BY.intersection(between[-4:])) and bool(  # "by" at most four words before the second name
@@ -327,9 +327,10 @@ def _passive(sentence: ParsedSentence, first: int, last: int) -> bool:
 
 
 class ContradictionFinder:
-    """Finds antonyms between a claim and a sentence, and negations in only one of them. `tokeniser` parses both.
+    """Finds contradictions between a claim and a source sentence: antonyms, and negations in only one of them.
 
-    Antonyms are compared by their stems, so that "increased" is an antonym of "decreases".
+    Antonyms are compared by their stems, so that "increased" is an antonym of "decreases". `tokeniser` stems both
+    texts.
     """
 
     def __init__(self, tokeniser: KeywordTokeniser) -> None:
@@ -341,7 +342,7 @@ class ContradictionFinder:
             self._antonyms.setdefault(right, set()).add(left)
 
     def find(self, claim: ParsedSentence, source: ParsedSentence, alignment: Alignment) -> tuple[str, ...]:
-        """Return antonyms and one-sided negations. A single antonym and negation cancel out ("not easy" for "hard")."""
+        """Return antonyms and one-sided negations. One of each cancel each other out, as in "hard" and "not easy"."""
         pairs = ((ours.text, self._key(ours.word), self._key(theirs.word)) for ours, theirs in alignment.pairs)
         # At aligned positions, antonyms count even if both words also occur elsewhere.
         aligned = [text for text, own, other in pairs if other in self._antonyms.get(own, ())]
@@ -358,7 +359,7 @@ class ContradictionFinder:
         return next(iter(self._tokeniser.stems(word)), word)
 
     def _opposed(self, claim: ParsedSentence, source: ParsedSentence) -> tuple[str, ...]:
-        """Return the claim's words whose antonym, or negation by a prefix ("unable"), occurs only in the source."""
+        """Return words of the claim whose opposite ("big" for "small", "unable" for "able") is only in the source."""
         keys = {self._key(token.word): token.text for token in claim.tokens if not token.name}
         theirs = {self._key(token.word) for token in source.tokens}
         ours, others = {key: text for key, text in keys.items() if key not in theirs}, theirs - keys.keys()
@@ -373,7 +374,7 @@ class ContradictionFinder:
 
 
 def _negated_only_in(one: ParsedSentence, other: ParsedSentence) -> list[str]:
-    """Return words that `one` negates and `other` contains without negation: the first shared word per negation."""
+    """Return words that `one` negates but `other` contains without a negation, at most one word for each negation."""
     shared_words = []
     is_open = False
     for token in one.tokens:

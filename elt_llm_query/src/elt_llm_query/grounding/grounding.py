@@ -54,7 +54,7 @@ _GERMAN_NOUN = re.compile(r"(?:ung|heit|keit|schaft|tion|tat|ismus|nis|ment|unge
 
 @dataclass(frozen=True)
 class SourceSentence:
-    """A sentence at start:end of a chunk. `before`: words of the two sentences before it; `over`: of its headings."""
+    """A sentence at start:end of a chunk. `before` has the words of two sentences before it, `over` of its headings."""
 
     chunk: int
     start: int
@@ -65,7 +65,7 @@ class SourceSentence:
 
 
 class SourceIndex:
-    """Every sentence of the chunks. Knows the weight of each word, and which words are names, in these chunks."""
+    """All sentences of the chunks. Also decides which words are names, and how much weight a word has."""
 
     def __init__(self, chunks: Sequence[RetrievedChunk], tokeniser: KeywordTokeniser, *, german: bool) -> None:
         self.chunks = chunks
@@ -89,7 +89,7 @@ class SourceIndex:
         return 0.2 + math.log1p((size - count + 0.5) / (count + 0.5))
 
     def _is_name(self, word: str, at_start: bool) -> bool:
-        """Whether a capitalised word is a name, and not just a German noun or the first word of a sentence."""
+        """Return whether a capitalised word is a name, not a German noun or merely the first word of a sentence."""
         folded = fold(word)
         if not self.tokeniser.stems(word) and not word.isupper():
             return False
@@ -153,13 +153,13 @@ def _same_root(left: str, right: str) -> bool:
 
 
 def _spelled_out(token: SentenceToken, text: str) -> bool:
-    """Return whether a text contains successive words whose initials form the abbreviation."""
+    """Return whether a text contains the full form of an abbreviation: successive words with these initials."""
     letters = r"\w*\W{1,3}(?:of |the |and )?".join(re.escape(letter) for letter in token.word if letter.isalpha())
     return bool(letters) and len(token.word) <= 6 and bool(re.search(rf"\b{letters}", fold(text)))
 
 
 def _abbreviated(token: SentenceToken, claim: ParsedSentence, source: ParsedSentence) -> bool:
-    """Return whether the token belongs to a name of several words whose initials form a word in the source."""
+    """Return whether the source contains the abbreviation of the name that includes this token, such as UN."""
     tokens = claim.tokens
     first = last = tokens.index(token)
     while first > 0 and tokens[first - 1].name:
@@ -184,7 +184,7 @@ _OTHER_FORCE = 0.7  # the feature `contrary` for "may" in place of "must", which
 
 @dataclass(frozen=True)
 class ClaimSupport:
-    """The comparison with the best source sentences, its features, and the chance, 0 to 1, that they support it."""
+    """How well a claim is supported: comparison with the best source sentences, features, and the chance, 0 to 1."""
 
     comparison: ClaimComparison
     features: dict[str, float]
@@ -236,7 +236,7 @@ class SupportFinder:
     def _second(
         self, claim: ParsedSentence, first: SourceSentence, within: Sequence[SourceSentence]
     ) -> SourceSentence | None:
-        """Return the sentence with most of the claim's words that `first` lacks, from the same chunk if possible."""
+        """Return the sentence that adds most of the words that `first` lacks, if any; the same chunk is preferred."""
         already = self._coverage(claim, first.sentence.stems)
         fitting = []
         for one in within:
@@ -271,7 +271,7 @@ class SupportFinder:
         }
 
     def _coverage(self, claim: ParsedSentence, stems: frozenset[str]) -> float:
-        """Return the share, by weight, of the claim's words that `stems` contains."""
+        """Return the weighted share, 0 to 1, of the claim's words that occur in `stems`."""
         weights = {stem: self._sources.weight(stem) for stem in claim.stems}
         total = sum(weights.values())
         return sum(weight * match_term(stem, stems) for stem, weight in weights.items()) / total if total else 0.0
@@ -323,7 +323,7 @@ class SupportFinder:
     def _locate_name(
         self, token: SentenceToken, claim: ParsedSentence, sentences: Sequence[SourceSentence]
     ) -> Literal["there", "beside", "missing"]:
-        """Return whether a name is in the sentences, only in their headings or preceding sentences, or missing."""
+        """Return whether a name is in the sentences, only beside them (headings, sentences before them), or missing."""
         parsed = [one.sentence for one in sentences]
         is_acronym = token.text.isupper() and len(token.text) > 1
         if any(
@@ -339,13 +339,13 @@ class SupportFinder:
         return "beside" if refers and any(_has_name(one.before, frozenset(), token) for one in sentences) else "missing"
 
     def _is_other_noun(self, slot: AlignmentSlot) -> bool:
-        """Whether the claim replaced a noun by one from elsewhere in the chunks. Any other noun may be a synonym."""
+        """Whether the claim has another noun, which occurs elsewhere in the chunks. Any other noun may be a synonym."""
         return slot.nouns and any(match_term(stem, self._sources.stems) for token in slot.ours for stem in token.stems)
 
     def _contrary(
         self, claim: ParsedSentence, sentences: Sequence[SourceSentence], aligned: Sequence[Alignment]
     ) -> tuple[str, ...]:
-        """Return antonyms and one-sided negations, from the relevant sentence with the most of them."""
+        """Return the antonyms and one-sided negations for the relevant sentence that has the most of them."""
         found = (
             self._contraries.find(claim, one.sentence, alignment)
             for one, alignment in zip(sentences, aligned, strict=True)
@@ -372,12 +372,12 @@ _UNLIKE = 1.1  # a claim is unsupported if its share of missing words plus embed
 
 @dataclass(frozen=True)
 class GroundedSentence:
-    """A sentence of the answer, with its verdict and the reasons. A sentence such as a greeting is "no claim".
+    """A sentence of the answer with its verdict and the reasons. For a greeting, the verdict is "no claim".
 
     `score` is the chance, 0 to 1, that the sources support the sentence. `quotes` are the best supporting spans: one or
     two for the sentence or, if its clauses were compared separately, for each clause. `cited` are the citation numbers
-    in the written sentence. `unsupporting` are those whose chunk does not support the sentence. `quotes` and
-    `unsupporting` are empty for an unsupported sentence.
+    in the written sentence. `unsupporting` are the cited numbers whose chunk does not support the sentence. `quotes`
+    and `unsupporting` are empty for an unsupported sentence.
     """
 
     text: str
@@ -501,7 +501,7 @@ def _reasons(compared: ClaimComparison) -> Iterator[str]:
 def _cite(
     text: str, statements: Sequence[AnswerStatement], judged: Sequence[GroundedSentence], dropped: Collection[str]
 ) -> tuple[str, tuple[Citation, ...]]:
-    """Drop sentences with a verdict in `dropped`, and add citation marks to the others. Also return the citations."""
+    """Add citation marks to the sentences, and drop those whose verdict is in `dropped`. Also return the citations."""
     quotes = [quote for sentence in judged if sentence.verdict not in dropped for quote in sentence.quotes]
     numbers, citations = number_quotes(quotes)
     number_of = dict(zip(((quote.chunk.node_id, quote.span) for quote in quotes), numbers, strict=True))

@@ -33,7 +33,7 @@ _MARK: Final = re.compile(
 
 @dataclass(frozen=True)
 class RuleMark:
-    """A rule word or phrase at start:end of a text. `words` is the folded text, `kind` the kind in `rule_words`."""
+    """A word or phrase that states a rule, at start:end of a text. `words` is the folded text, `kind` its function."""
 
     kind: str
     start: int
@@ -82,7 +82,7 @@ class NumberValue:
     rough: bool = False
 
     def agrees(self, other: "NumberValue") -> bool:
-        """Whether both numbers may mean the same amount; an approximate one also agrees with one that rounds to it."""
+        """Whether both may mean the same amount. A rough number also agrees with a more precise one close to it."""
         if self.measure and other.measure and self.measure != other.measure:
             (unit, values), (other_unit, other_values) = _in_smaller_unit(self), _in_smaller_unit(other)
             return unit == other_unit and bool(values & other_values)
@@ -96,7 +96,7 @@ class NumberValue:
 
 
 def find_numbers(text: str) -> list[NumberValue]:
-    """Find the numbers in a text, in order, except "one" and "first". Positions refer to `text`."""
+    """Find the numbers in a text, in digits or words, in order. "One" and "first" are ignored."""
     lowered = fold(text) if len(fold(text)) == len(text) else text.lower()
     figures = [NumberValue(*one.span(), _possible_values(one.group())) for one in _FIGURE.finditer(lowered)]
     figures += [
@@ -116,13 +116,13 @@ def find_numbers(text: str) -> list[NumberValue]:
 
 
 def _in_smaller_unit(number: NumberValue) -> tuple[str, frozenset[float]]:
-    """Return the smaller unit of a number, such as days for weeks, and the number's values in that unit."""
+    """Return the next smaller unit (days for weeks), and the number's possible values in it; else the number's own."""
     unit, count = _OF_SMALLER.get(number.measure, (number.measure, 1.0))
     return unit, frozenset(value * count for value in number.values)
 
 
 def _digits(value: float) -> int:
-    """Return the number of significant digits: 300 has one, 304 has three."""
+    """Return how many significant digits a number has: 300 has one, 304 has three."""
     return len(f"{value:.15g}".replace(".", "").strip("0"))
 
 
@@ -137,7 +137,7 @@ def _possible_values(digits: str) -> frozenset[float]:
 
 
 def _scale(lowered: str, number: NumberValue) -> NumberValue:
-    """Multiply a number by the scale word that follows it, such as "million", if any."""
+    """Multiply a number by the scale word after it, such as "million". Without such a word, return the number."""
     after = re.match(r"[ -]{0,2}([a-z]+)\b", lowered[number.end : number.end + 16])
     scale = _SCALES.get(after[1]) if after else None
     has_sign = lowered[max(0, number.start - 1) : number.start] in _SIGNS
@@ -147,7 +147,7 @@ def _scale(lowered: str, number: NumberValue) -> NumberValue:
 
 
 def _with_measure(lowered: str, number: NumberValue) -> NumberValue:
-    """Add the unit beside a number, and whether the number is approximate."""
+    """Return the number with the unit beside it, and with `rough` set if the text marks it as approximate."""
     before = lowered[max(0, number.start - 14) : number.start]  # long enough for "approximately "
     after = re.match(r"[ -]?(%|[a-z]+)", lowered[number.end : number.end + 16])
     measure = _SIGNS.get(before[-1:], "") or (MEASURES.get(after[1], "") if after else "")
@@ -188,7 +188,7 @@ class RuleLimit:
 
 @dataclass(frozen=True)
 class RuleClause:
-    """The rule in one clause: its force ("may", "must", "neednot" or ""), whether it is negated, and its limits."""
+    """The rule in one clause: whether it allows or requires something, whether it is negated, and its limits."""
 
     force: str
     denied: bool
@@ -211,7 +211,7 @@ class RuleSet:
 
 
 def read_rules(text: str, numbers: Sequence[NumberValue], stems: Callable[[str], Sequence[str]]) -> RuleSet:
-    """Read the rules in a text; a text without rules has an empty result. `stems` returns the stems of a text."""
+    """Read the rules that a text states; the result may be empty. `stems` is a function that stems a text."""
     # Lower case without umlauts, provided that every character keeps its position.
     lowered = text.lower().translate(_PLAIN) if len(text.lower()) == len(text) else ""
     found = _MARK.finditer(lowered)
@@ -281,7 +281,7 @@ def _clause(
     numbers: Sequence[NumberValue],
     stems: Callable[[str], Sequence[str]],
 ) -> tuple[RuleClause, frozenset[int]]:
-    """Read the rule of one clause. Return the rule and the positions of its rule words."""
+    """Read the rule that one clause states. Return the rule, and the positions of the words that express it."""
     negations = [mark for mark in inside if mark.kind == "not"]
     force = _force(inside, negated=bool(negations))
     if force == "neednot":
@@ -303,7 +303,7 @@ def _clause(
 
 
 def _force(inside: Sequence[RuleMark], *, negated: bool) -> str:
-    """Return the first modal verb's force. In German, a negation turns "muss" and "braucht" into "need not"."""
+    """Return the force of the first modal verb. In German, a negated "muss" or "braucht" means "need not"."""
     limited = any(mark.kind in _HARD for mark in inside)
     for mark in inside:
         if mark.kind == "neednot" or (mark.words in _NEED_NOT_IF_DENIED and negated and not limited):
@@ -312,7 +312,10 @@ def _force(inside: Sequence[RuleMark], *, negated: bool) -> str:
 
 
 def _negated_bounds(negations: Sequence[RuleMark], inside: Sequence[RuleMark]) -> list[RuleMark]:
-    """Return the negations of limits, times and conditions, each followed by the rule word that it negates."""
+    """Return the negations that apply to a limit, time or condition, such as "not" in "not before noon".
+
+    Each negation is followed by the rule word that it negates.
+    """
     negated: list[RuleMark] = []
     bounds = [mark for mark in inside if mark.kind in {"over", "under", "till", "from", "without"}]
     for negation in negations:
@@ -348,7 +351,7 @@ def _limit(
 
 
 def _numbers(mark: RuleMark, numbers: Sequence[NumberValue], end: int) -> tuple[NumberValue, ...]:
-    """Return the number of a limit: the next number, or the preceding one, as in "five or more"."""
+    """Return the number that a limit applies to: the next one, or the one before, as in "five or more"."""
     trailing = mark.words.startswith(("or ", "and ", "oder ")) or mark.words.startswith("ubers")
     following = [one for one in numbers if mark.end <= one.start < min(end, mark.end + _REACH)]
     leading = [one for one in numbers if mark.start - _REACH_BACK <= one.start < mark.start]

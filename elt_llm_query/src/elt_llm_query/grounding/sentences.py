@@ -54,7 +54,10 @@ class TextPiece:
 
 
 def split_pieces(text: str, titles: Collection[str]) -> list[TextPiece]:
-    """Split a chunk's text into pieces, in order. `titles` are known headings, which may occur in the text."""
+    """Split a chunk's text into pieces, in order: sentences, headings, list items and table rows.
+
+    `titles` are the known headings of the document.
+    """
     spans = [piece for span in sentence_spans(text) for piece in split_table_rows(text, span)]
     known = {_bare_title(title) for title in titles} - {""}
     pieces: list[TextPiece] = []
@@ -74,23 +77,23 @@ def split_pieces(text: str, titles: Collection[str]) -> list[TextPiece]:
 
 
 def strip_markup(text: str) -> str:
-    """Remove Markdown's marks for emphasis, links, headings and lists, and join the text into one line."""
+    """Remove Markdown's marks for emphasis, links, headings and lists. Return the text as one line."""
     return " ".join(_MARKS.sub("", _LINK.sub(r"\1", _UNDERLINED.sub("", text))).split())
 
 
 def strip_syntax(text: str) -> str:
-    """Remove the marks of links and emphasis, template tags and footnote numbers. Line breaks and list marks remain."""
+    """Remove link and emphasis marks, template tags and footnote numbers, but keep line breaks and list marks."""
     without_links = _AUTOLINK.sub(r"\1", _LINK.sub(r"\1", _TEMPLATE.sub("", text)))
     return _SYNTAX.sub("", _EMPHASIS.sub(r"\1", without_links))
 
 
 def is_table_row(text: str) -> bool:
-    """Whether a line is a row of a table."""
+    """Return whether a line is a table row: it starts with a bar, or has a bar or tab between cells."""
     return text.lstrip().startswith("|") or text.count(" | ") >= 1 or "\t" in text.strip()
 
 
 def split_table_rows(text: str, span: tuple[int, int]) -> Iterator[tuple[int, int]]:
-    """Split a span so that each table row gets its own span."""
+    """Split a span of a text so that each table row is a span of its own; yield the spans in order."""
     prose = None
     for line in re.finditer(r"[^\n]+", text[span[0] : span[1]]):
         start = span[0] + line.end() - len(line.group().lstrip())
@@ -121,7 +124,7 @@ def _piece_kind(text: str) -> TextPieceKind:
 
 
 def _is_heading(text: str, titles: Collection[str], *, alone: bool, over_table: bool) -> bool:
-    """Return whether a line is a heading: a known title, all capitals, or a short separate line without full stop."""
+    """Return whether a line is a heading: a known title, or in capitals, or short, separate and without full stop."""
     short = len(text.split()) <= _LONGEST_HEADING
     if _bare_title(text) in titles or (text.isupper() and short):
         return True
@@ -163,7 +166,7 @@ class SentenceCandidate:
 
     @cached_property
     def readable(self) -> str:
-        """The sentence without markup, after its lead. A table row becomes "column: value; column: value"."""
+        """The sentence without markup, after its lead; a table row is written as "column: value; column: value"."""
         if self.kind == "row":
             return _row_text(self.lead, self.text)
         sentence = strip_markup(self.text)
@@ -176,7 +179,7 @@ class SentenceCandidate:
 
 
 def sentence_candidates(chunks: Sequence[RetrievedChunk]) -> list[SentenceCandidate]:
-    """Return the quotable sentences of each chunk, in order. If chunks overlap, only the longest copy is kept."""
+    """Return the quotable sentences of all chunks, in order. A sentence in two overlapping chunks is returned once."""
     candidates = [candidate for number, chunk in enumerate(chunks) for candidate in _chunk_candidates(number, chunk)]
     kept: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     chosen = []
@@ -216,7 +219,7 @@ def years_in(text: str) -> tuple[str, ...]:
 
 
 def columns_of_years(header: str, years: Collection[str]) -> list[int]:
-    """Return the columns, counted from 0, whose heads contain one of the years."""
+    """Return the indexes of the columns whose header cell contains one of the years."""
     return [number for number, name in enumerate(_cells(header)) if set(_YEAR.findall(name)) & set(years)]
 
 
@@ -280,7 +283,7 @@ class _PrecedingContext:
     stays: bool = True
 
     def update(self, pieces: Sequence[TextPiece], position: int) -> bool:
-        """Add a piece to the context, and return whether it is only context, such as a heading."""
+        """Read the next piece, and update the context. Return True if the piece is only context, such as a heading."""
         piece = pieces[position]
         following = pieces[position + 1] if position + 1 < len(pieces) else None
         if piece.kind == "question":
@@ -313,7 +316,7 @@ class _PrecedingContext:
 
 
 def _names_columns(run: Sequence[str]) -> bool:
-    """Return whether a table's first row is its header: as many cells as the next row, no figures except years."""
+    """Return whether the first row of a table is a header. `run` contains the rows of the table, in order."""
     if len(run) < _FEWEST_ROWS or len(_cells(run[0])) != len(_cells(run[1])):
         return False
     first, *others = _cells(run[0])
@@ -342,7 +345,7 @@ _LABELLED_NUMBER = re.compile(r"(?<![^\W\d])([^\W\d]{3,30})[ \u00a0-]?(\d{1,9}(?
 
 @dataclass(frozen=True)
 class TermWeights:
-    """`idf(stem)` is a weight that grows with rarity; `known(stem)` is true if any document contains the stem."""
+    """How much stems weigh: `idf(stem)` grows with rarity, `known(stem)` is true if any document contains the stem."""
 
     idf: Callable[[str], float]
     known: Callable[[str], bool]
@@ -352,7 +355,7 @@ class TermWeights:
         return sum(self.idf(term) for term in question.terms) or 1.0
 
     def coverage(self, question: ParsedQuestion, stems: Collection[str], around: Collection[str] = ()) -> float:
-        """Return the weighted share, 0 to 1, of the question's terms in `stems`; terms only in `around` count half."""
+        """Return the weighted share, 0 to 1, of the question's terms in `stems`. Terms only in `around` count half."""
         covered = sum(
             self.idf(term) * max(match_term(term, stems), 0.5 * match_term(term, around)) for term in question.terms
         )
@@ -360,7 +363,7 @@ class TermWeights:
 
 
 def collection_term_weights(generations: Sequence[Searchable]) -> TermWeights:
-    """Return the weights of stems, as in BM25, over all these collections together; 0 or more."""
+    """Return weights for stems, as in BM25 and 0 or more, which depend on their rarity in all these collections."""
     total = sum(generation.size for generation in generations)
 
     @lru_cache(_KEPT_FREQUENCIES)
@@ -374,7 +377,7 @@ def collection_term_weights(generations: Sequence[Searchable]) -> TermWeights:
 
 
 def local_term_weights(stems_of_chunks: Sequence[Collection[str]]) -> TermWeights:
-    """Estimate the weights from the stems of the retrieved chunks alone, without the rest of the collection."""
+    """Estimate weights for stems from the retrieved chunks alone, if the rest of the collection is not available."""
     size = len(stems_of_chunks)
     counts = Counter(stem for stems in stems_of_chunks for stem in set(stems))
 
@@ -385,7 +388,7 @@ def local_term_weights(stems_of_chunks: Sequence[Collection[str]]) -> TermWeight
 
 
 def match_term(term: str, stems: Collection[str]) -> float:
-    """Return 1 if `stems` contains the term, 0.8 if a stem shares a long prefix (register, registration), else 0."""
+    """Return 1 if `stems` has the term, 0.8 if a stem has a long prefix in common (register, registration), else 0."""
     if term in stems:
         return 1.0
     if len(term) < _SHORTEST_SHARED_PREFIX or any(letter.isdigit() for letter in term):
@@ -400,7 +403,7 @@ def _same_prefix(left: str, right: str) -> bool:
 
 
 def count_rival_numbers(question: str, text: str) -> int:
-    """Count numbers in the question ("rule 7") whose label occurs in the text only with other numbers ("rule 8")."""
+    """Count the question's labelled numbers (rule 7) for which the text only has the label with others (rule 8)."""
     there: dict[str, set[str]] = {}
     for label, number in _LABELLED_NUMBER.findall(fold(text)):
         there.setdefault(label, set()).add(number)
@@ -409,7 +412,7 @@ def count_rival_numbers(question: str, text: str) -> int:
 
 
 def truncate_for_embedding(text: str, embedding: EmbeddingModel) -> str:
-    """Cut the text at the model's token limit. A text with no more characters than that needs no counting."""
+    """Cut the text at the embedding model's token limit. Tokens are counted only if the text may be too long."""
     limit = embedding.token_limit
     if len(text) <= limit:
         return text

@@ -10,9 +10,10 @@ from elt_llm_core.text.outline import page_label
 def chunk_metadata(
     chunk: RetrievedChunk, *, citations: Sequence[Citation] = (), notes: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return a chunk's metadata as JSON types: all its fields except the text, and the citations that quote it.
+    """Return a chunk's metadata as JSON: all fields of the chunk except its text, and the citations that quote it.
 
-    The entry `citation` names the source, such as `handbook.pdf, page 30, Appeals`. `notes` are the search's notes.
+    The entry `citation` names the source, such as `handbook.pdf, page 30, Appeals`. `notes` are the notes of the
+    search.
     """
     page = page_label(chunk.source, chunk.page)
     return {

@@ -12,9 +12,10 @@ from elt_llm_query.integrations import chunk_metadata
 
 
 class LangChainRetriever(BaseRetriever):
-    """Retrieves chunks with an engine and returns them as documents, whose metadata come from `chunk_metadata`.
+    """Retrieves chunks with an engine and returns them as LangChain documents.
 
-    The caller closes the engine. The other fields are passed to `Engine.search`; None means the configured value.
+    `chunk_metadata` builds their metadata. The caller closes the engine. The other fields are passed to
+    `Engine.search`; None means the configured value.
     """
 
     engine: Engine

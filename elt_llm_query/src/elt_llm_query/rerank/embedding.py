@@ -49,7 +49,7 @@ def divide_by_maximum(scores: ArrayLike) -> Scores:
 
 
 def blend_scaled(reranked: Scores, keyword: Scores, weight: float | Scores) -> Scores:
-    """Return weight x reranked + (1 - weight) x keyword; scores and results are within 0..1."""
+    """Return weight x reranked + (1 - weight) x keyword. Both scores and the results are between 0 and 1."""
     return np.clip(weight * reranked + (1.0 - weight) * keyword, 0.0, 1.0)
 
 
@@ -65,7 +65,7 @@ def blend_matches(cosines: Scores, keyword: Scores, order: Scores, weight: float
 
 
 def scale_cosines(pools: Sequence[Pool], cosines: Sequence[Scores | None]) -> list[Scores]:
-    """Scale cosines to 0..1 over all pools of one embedding model; a pool without cosines gets zeros."""
+    """Scale cosines to 0..1, together for all pools with the same embedding model. Pools without cosines get zeros."""
     scaled = [np.zeros(len(pool.candidates)) for pool in pools]
     members: dict[bytes, list[int]] = defaultdict(list)
     for index, pool in enumerate(pools):
@@ -79,8 +79,9 @@ def scale_cosines(pools: Sequence[Pool], cosines: Sequence[Scores | None]) -> li
 
 
 def scale_keywords(pools: Sequence[Pool], scores: Sequence[Scores]) -> list[Scores]:
-    """Divide keyword scores by the greatest attainable score of their collection, then scale the greatest share to 1.
+    """Scale keyword scores to 0..1 so that several collections can be compared.
 
+    Each score is divided by the greatest score that its collection allows, then by the greatest quotient of all.
     `scores` are BM25 or BM25 x coverage. For one collection, the result is score / greatest score.
     """
     if not pools:
@@ -109,7 +110,7 @@ class TermMatch:
 
 
 class QuestionMatcher:
-    """Matches chunks with one question by stems. `weights` contains a positive weight for each question stem."""
+    """Compares chunks with one question by their stems. `weights` has a positive weight for each question stem."""
 
     def __init__(self, question_stems: Sequence[str], weights: Mapping[str, float]) -> None:
         self._weights = weights
@@ -129,7 +130,7 @@ class QuestionMatcher:
                         self._wholes[stem[start:end]].add(stem)
 
     def match(self, stems: Sequence[str]) -> TermMatch:
-        """Match one chunk; `stems` are its stems in the order of its words."""
+        """Return how much of the question a chunk contains. `stems` are the chunk's stems in the order of its words."""
         if not self._total:
             return TermMatch(0.0, 0.0)
         matched = self.matched(stems)
@@ -139,7 +140,7 @@ class QuestionMatcher:
         return TermMatch(coverage, self._order(stems) if self._pairs else coverage)
 
     def matched(self, stems: Sequence[str]) -> set[str]:
-        """Return the question's stems in a chunk. A compound matches its parts, and a part matches its compound."""
+        """Return the question's stems that a chunk contains. A compound and each of its parts match each other."""
         present = set(stems)
         matched = self._weights.keys() & present
         for part in self._wholes.keys() & present:
@@ -161,9 +162,9 @@ HEAD_SIZE = 30  # candidates of all collections together; a larger head takes lo
 
 
 def head_positions(scores: Sequence[Scores]) -> list[list[int]]:
-    """Return, by index, which candidates of each collection are among the HEAD_SIZE best of all collections.
+    """Return, for each collection, the indexes of its candidates among the HEAD_SIZE best of all collections.
 
-    Ties with the last of these are included.
+    Candidates with the same score as the last of these are included.
     """
     joined = np.concatenate([*scores, np.zeros(0)])
     least = np.partition(joined, -HEAD_SIZE)[-HEAD_SIZE] if len(joined) > HEAD_SIZE else 0.0
@@ -171,10 +172,10 @@ def head_positions(scores: Sequence[Scores]) -> list[list[int]]:
 
 
 def match_scores(pool: Pool, keyword_scores: Scores, indexes: Sequence[int]) -> tuple[Scores, Scores]:
-    """Return coverage and order of every candidate, exact at `indexes` and lower bounds elsewhere.
+    """Return the coverage and the order of every candidate: exact at `indexes`, a lower bound for all others.
 
     The lower bound of coverage is the keyword score divided by the greatest attainable score, because no word adds more
-    to a BM25 score than its weight.
+    to a BM25 score than its weight. That of order is 0.
     """
     coverage = np.minimum(1.0, keyword_scores / (pool.attainable or 1.0))
     order = np.zeros(len(coverage))
@@ -195,10 +196,10 @@ FLATNESS_SLOPE = 0.4
 
 
 def adapt_weight(weight: float, keywords: Sequence[Scores]) -> float:
-    """Return the weight of cosines, 0 to 1, adapted to the keyword scores of all pools, which are scaled to 0..1.
+    """Adapt the weight of cosines, 0 to 1, to the question. `keywords` are the keyword scores of each pool, 0 to 1.
 
-    The result is weight + 0.4 x (flatness - 0.45) x 4 x weight x (1 - weight). A configured weight of .5 becomes .32 to
-    .72; configured weights of 0 and 1 do not change.
+    The result is weight + 0.4 x (flatness - 0.45) x 4 x weight x (1 - weight). Flatness is the tenth-best keyword
+    score. A configured weight of .5 becomes .32 to .72; configured weights of 0 and 1 do not change.
     """
     joined = np.concatenate([*keywords, np.zeros(FLATNESS_RANK)])
     if not joined.any():
@@ -208,7 +209,7 @@ def adapt_weight(weight: float, keywords: Sequence[Scores]) -> float:
 
 
 def applied_weight(weight: float, pools: Sequence[Pool], candidates: Sequence[SearchCandidate]) -> float:
-    """Return the weight of cosines with which the embedding reranker ranked these candidates."""
+    """Return the adapted weight of cosines that the embedding reranker used to rank these candidates."""
     filled = [pool for pool in pools if pool.candidates]
     scores: dict[str, list[float]] = {pool.collection.name: [] for pool in filled}
     for one in candidates:
@@ -219,7 +220,7 @@ def applied_weight(weight: float, pools: Sequence[Pool], candidates: Sequence[Se
 
 @dataclass(frozen=True)
 class RerankResult:
-    """A ranking with notes. `model_scores` pairs node ids with the unscaled scores from the reranker's model."""
+    """A ranking with notes. `model_scores` pairs each node id with the score from the reranker's model, not scaled."""
 
     candidates: list[SearchCandidate]
     notes: tuple[str, ...] = ()
@@ -228,16 +229,17 @@ class RerankResult:
 
 @dataclass(frozen=True)
 class _CompletedPool:
-    """A pool with the cosine and keyword score of every candidate; `cosines` is None without a question vector."""
+    """A pool with both scores of every candidate. `cosines` is None if the question has no vector."""
 
     pool: Pool
     cosines: Scores | None
     keyword_scores: Scores
 
     def weight(self, weight: float) -> float:
-        """Return the weight of cosines in this pool; `weight` applies if the pool has both kinds of scores.
+        """Return the weight of cosines in this pool: `weight` if the candidates have cosines and keyword scores.
 
-        Different languages share few words except names and numbers, so cosines then count at least FOREIGN_WEIGHT.
+        If the question is in another language than the texts, the weight is at least FOREIGN_WEIGHT, because languages
+        share few words except names and numbers.
         """
         if self.cosines is None:
             return 0.0
@@ -246,7 +248,7 @@ class _CompletedPool:
         return max(weight, FOREIGN_WEIGHT) if self.pool.crosses_languages else weight
 
     def scored(self, scores: Scores, coverage: Scores, order: Scores) -> list[SearchCandidate]:
-        """Return the candidates with their scores; cosines and keyword metrics that are unused become None."""
+        """Return the candidates with their scores and metrics. Metrics that did not count for the score are None."""
         own = self.pool.candidates
         nothing = [None] * len(own)
         keyword_parts = (self.keyword_scores, coverage, order)

@@ -51,7 +51,7 @@ class Reranker(Protocol):
 
 @dataclass(frozen=True)
 class ChunkScores:
-    """One score per chunk, on the model's own scale, or None if the model returned none. Greater is better."""
+    """One score per chunk, on the model's own scale; greater is better. A chunk that was not scored has None."""
 
     scores: tuple[float | None, ...]
     notes: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class ChunkScorer(Protocol):
 
 @dataclass(frozen=True)
 class ModelSources:
-    """Where a reranker can find a model: the language model in use, a folder, and hosted services if allowed."""
+    """Where a reranker looks for its model: the language model, a folder and, if allowed, hosted services."""
 
     llm: "LLM | None" = None
     models_dir: Path | None = None
@@ -146,7 +146,7 @@ class ModelReranker:
         return self.scorer.notes
 
     def rerank(self, question: str, pools: Sequence[Pool], cancelled: Cancelled | None = None, /) -> RerankResult:
-        """Rank all candidates, best first. The result also contains the model's scores and notes on failures."""
+        """Rank all candidates, best first. The result also contains the model's own scores, and notes on failures."""
         candidates = [candidate for pool in pools for candidate in pool.candidates]
         if not candidates:
             return RerankResult([])
@@ -182,12 +182,12 @@ class ModelReranker:
 
 
 def reranker_identity(reranker: Reranker) -> tuple[str, ...]:
-    """Return a cache key: rerankers with the same name and model have equal keys."""
+    """Return a cache key that is equal for two rerankers with the same name and the same model."""
     return (reranker.name, reranker.scorer.description) if isinstance(reranker, ModelReranker) else (reranker.name,)
 
 
 def _scaled_scores(scores: Sequence[float | None]) -> Scores:
-    """Scale scores to 0..1 and replace each missing score by the mean; at least one score is present."""
+    """Scale scores to 0..1, and replace each missing score by the mean. At least one score must be present."""
     present = np.array([score is not None for score in scores])
     known = min_max([score for score in scores if score is not None])
     scaled = np.full(len(scores), known.mean())

@@ -89,7 +89,7 @@ class LlmScorer:
         return str(self._llm.metadata.model_name)
 
     def score(self, question: str, chunks: Sequence[str], cancelled: Cancelled | None = None) -> ChunkScores:
-        """Return scores from 0 to 10, or None for a chunk without a usable score. A note reports how many lack one."""
+        """Return scores from 0 to 10, or None where the reply has no usable score. A note reports how many lack one."""
         gone = cancelled or (lambda: False)
         scores: list[float | None] = []
         failures: dict[str, None] = {}
@@ -112,7 +112,7 @@ class LlmScorer:
 
 
 def scoring_prompt(question: str, chunks: Sequence[str]) -> str:
-    """Return one prompt with all chunks, which are numbered from 1 and cut to their first 1200 characters."""
+    """Build one prompt that asks for a score of each chunk. Chunks are numbered from 1 and cut to 1200 characters."""
     blocks = [
         f'<passage number="{number}">\n{_OPENING.sub("(passage", chunk[:MOST_CHARACTERS])}\n</passage>'
         for number, chunk in enumerate(chunks, 1)
@@ -150,7 +150,7 @@ _INSTALL = "Run: uv pip install llama-index-postprocessor-cohere-rerank"
 
 
 class CohereScorer:
-    """A scorer that sends question and chunks to Cohere. `failures` are exceptions that Cohere's client raises."""
+    """A scorer that sends the question and the chunks to Cohere. `failures` are the errors of Cohere's client."""
 
     name = "cohere"
 
@@ -172,7 +172,7 @@ class CohereScorer:
         return (f"The question and its chunks were sent to Cohere ({self._model}).",)
 
     def score(self, question: str, chunks: Sequence[str], cancelled: Cancelled | None = None) -> ChunkScores:
-        """Return relevance scores from 0 to 1, or None for chunks Cohere omits. Raises ModelError if Cohere fails."""
+        """Return scores from 0 to 1, or None where Cohere returned none. Raises ModelError if Cohere fails."""
         nodes = [NodeWithScore(node=TextNode(id_=str(index), text=text)) for index, text in enumerate(chunks)]
         try:
             ranked = self._postprocessor.postprocess_nodes(nodes, QueryBundle(question))
@@ -219,10 +219,11 @@ def open_cohere(name: str | None, environment: Mapping[str, str], *, allowed: bo
 def choose_scorer(
     name: str | None, sources: ModelSources, environment: Mapping[str, str]
 ) -> tuple[ChunkScorer | None, tuple[str, ...]]:
-    """Choose a local cross-encoder, else Cohere, else None. The notes report a cross-encoder that cannot be opened.
+    """Choose a local cross-encoder, otherwise Cohere, otherwise None. Also return notes.
 
-    A configured `name` is always a cross-encoder's, so Cohere never replaces it. Without a name, Cohere is chosen if
-    the settings allow hosted models and its library and key are present.
+    A configured `name` always means a cross-encoder, so Cohere never replaces it. Without a name, Cohere is chosen if
+    the settings allow hosted models and its library and key are present. If a cross-encoder cannot be opened, a note
+    reports this.
     """
     if name is not None or find_model_folder(DEFAULT_MODEL, sources.models_dir) is not None:
         try:

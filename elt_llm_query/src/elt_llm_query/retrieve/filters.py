@@ -43,7 +43,7 @@ _EXAMPLE = "Write field=value, such as --where year>=2020 or --where 'kind in ta
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on a field. Only the operators `in` and `not in` may have several operands."""
+    """A condition on a field. Only the operators `in` and `not in` allow more than one operand."""
 
     field: str
     operator: Operator
@@ -51,7 +51,7 @@ class Condition:
 
     @property
     def denies(self) -> bool:
-        """Whether the condition excludes, rather than selects, the nodes with one of its values."""
+        """Whether the condition excludes the chunks with these values instead of selecting them."""
         return self.operator in ("!=", "not in")
 
     def __str__(self) -> str:
@@ -59,7 +59,7 @@ class Condition:
 
 
 def parse_conditions(where: Sequence[str]) -> tuple[Condition, ...]:
-    """Parse conditions. Raises UsageError for a malformed condition and for too many conditions."""
+    """Parse conditions. Raises UsageError if a condition is malformed, or if there are too many."""
     if len(where) > MOST_CONDITIONS:
         raise UsageError(f"{len(where)} filters were given; at most {MOST_CONDITIONS} are supported.")
     return tuple(map(_parse_condition, where))
@@ -128,7 +128,7 @@ def _listed(value: str) -> tuple[str, ...]:
 
 
 def _ordered_indexes(field: FieldValues, condition: Condition, operand: str) -> list[int]:
-    """Return the indexes of the values of a number or date field that match one operand."""
+    """Return the indexes of the values in a number or date field that match the condition with this operand."""
     first, between, last = operand.partition("..")
     if between and condition.operator in (">", ">=", "<", "<="):
         raise UsageError(f"A range cannot be compared: {condition}", hint="Use = with a range, or >= with one value.")
@@ -153,7 +153,7 @@ def _ordered_indexes(field: FieldValues, condition: Condition, operand: str) -> 
 
 
 def _dates_possibly_later(last: str, *, before: bool) -> set[str]:
-    """Return the year, month and day around `last` that end after it; with `before`, also those that end with it."""
+    """Return the year, month and day that contain the date `last` and end after it (with `before`: or with it)."""
     around = {last[:length] for length in (4, 7, 10) if length < len(last)}
     return {value for value in around if before or _end_of(value) > _end_of(last)}
 
@@ -165,7 +165,7 @@ def _end_of(date: str) -> str:
 
 
 def _equal_or_within(field: FieldValues, value: FieldValue) -> tuple[int, int]:
-    """Return the index range of the values that equal `value` or, for dates, lie within `value`."""
+    """Return the index range of the values that equal `value` or, for dates, lie within it (2024-03-31 in 2024-03)."""
     values = field.values
     before = bisect_left(values, value)
     if isinstance(value, str):
@@ -220,17 +220,17 @@ class FilteredQueryBundle(QueryBundle):
 
 
 def limited_top_k(top_k: int, question: QueryBundle) -> int:
-    """Return `top_k`, or the question's own limit if it has a lower one."""
+    """Return `top_k`, or the limit of the question if that is lower."""
     limit = question.limit if isinstance(question, FilteredQueryBundle) else None
     return top_k if limit is None else min(top_k, limit)
 
 
 @dataclass(frozen=True)
 class FilterLimits:
-    """The allowed chunks of each collection, with notes.
+    """The chunks of each collection that the filters allow, with notes.
 
-    `of_documents` is true if every condition is about whole documents. Then the text around an allowed chunk is also
-    allowed.
+    `of_documents` is true if every condition is about whole documents. The text around an allowed chunk is then allowed
+    as well.
     """
 
     allowed: tuple[AllowedChunks, ...]
@@ -239,7 +239,7 @@ class FilterLimits:
 
 
 def filter_limits(conditions: Sequence[Condition], generations: Sequence[Searchable]) -> FilterLimits:
-    """Return the chunks that fulfil all conditions. Raises UsageError for unknown fields and wrong types."""
+    """Return the chunks that fulfil all conditions. Raises UsageError for unknown fields and values of a wrong type."""
     filters: list[list[ValueFilter]] = [[] for _ in generations]
     notes: list[str] = []
     of_documents = True
@@ -257,7 +257,10 @@ def filter_limits(conditions: Sequence[Condition], generations: Sequence[Searcha
 
 
 def _value_filter(condition: Condition, field: FieldValues | None) -> ValueFilter:
-    """Return a filter by value codes. Without codes, it allows no chunk, or every chunk if the condition denies."""
+    """Return a filter for the chunks whose field has a matching value.
+
+    If no value matches, it allows no chunk; if the condition excludes values, it then allows every chunk.
+    """
     values = matching_values(field, condition) if field else []
     if condition.field == COLLECTION:
         return ValueFilter((), denies=bool(values) != condition.denies)

@@ -59,7 +59,7 @@ class SearchCandidate:
 def join_rankings(
     collection: str, fused: Ranking, dense: Ranking, keyword: Ranking, scale: float
 ) -> list[SearchCandidate]:
-    """Return candidates in fused order with the ranks of both retrievers; fused scores x `scale` are 0 to 1."""
+    """Return candidates in fused order with the ranks of both retrievers. Their score, 0 to 1, is fused x `scale`."""
     dense_ranks = {node_id: (rank, score) for rank, (node_id, score) in enumerate(dense, 1)}
     keyword_ranks = {node_id: (rank, score) for rank, (node_id, score) in enumerate(keyword, 1)}
     missing = (None, None)
@@ -87,7 +87,7 @@ def to_node(candidate: SearchCandidate) -> NodeWithScore:
 
 
 def from_node(node: NodeWithScore, collection: str) -> SearchCandidate:
-    """Convert a LlamaIndex node to a candidate; a node from any other retriever keeps only its id and score."""
+    """Convert a LlamaIndex node to a candidate. A node that `to_node` did not make keeps only its id and score."""
     metadata = node.node.metadata
     if {"node_id", "fused_score", "keyword_rank"} <= metadata.keys():
         return SearchCandidate(**{name: metadata[name] for name in SearchCandidate.__dataclass_fields__})
@@ -143,21 +143,22 @@ def fuse(fusion: Fusion, rankings: Sequence[Ranking], weights: Sequence[float]) 
 
 
 def attainable_fused_score(fusion: Fusion, weights: Sequence[float]) -> float:
-    """Return the greatest possible fused score, which a node gets if it is first in every ranking."""
+    """Return the greatest possible fused score: that of a node which is first in every ranking."""
     return sum(weights) / (RANK_CONSTANT + 1) if fusion == "reciprocal_rerank" else sum(weights)
 
 
 def adapted_dense_weight(configured: float, likeness: float) -> float:
-    """Return the dense retriever's weight, which falls the more the question resembles keywords (likeness 0 to 1).
+    """Return the weight of the dense retriever. The more the question looks like keywords, the lower it is.
 
-    A configured weight of .5 becomes .3 at likeness 1; configured weights of 0 and 1 do not change.
+    `likeness` is 0 to 1. A configured weight of .5 becomes .3 at likeness 1; configured weights of 0 and 1 do not
+    change.
     """
     return configured - LIKENESS_SLOPE * likeness * 4.0 * configured * (1.0 - configured)
 
 
 @dataclass(frozen=True)
 class RetrieverResults:
-    """The rankings of both retrievers. The ranking of a retriever that failed or was not used is empty."""
+    """The rankings of both retrievers. A retriever that failed or was not used has an empty ranking."""
 
     dense: Ranking
     keyword: Ranking
@@ -223,7 +224,7 @@ class HybridRetriever(QueryFusionRetriever):
     def fuse(
         self, hits: RetrieverResults, chosen: RetrieverChoice = BOTH_RETRIEVERS, likeness: float = 0.0
     ) -> list[SearchCandidate]:
-        """Fuse the hits of the chosen retrievers into candidates with ranks and scores."""
+        """Fuse the hits of the chosen retrievers. Return candidates with their ranks and scores."""
         rankings = (hits.dense, hits.keyword)
         configured = self._weights(chosen, likeness)
         # A retriever that was not used or failed does not count in the greatest attainable score.
@@ -233,7 +234,7 @@ class HybridRetriever(QueryFusionRetriever):
         return join_rankings(self.collection, fused, *rankings, scale=1.0 / best if best > 0 else 0.0)
 
     def candidates(self, question: str | QueryBundle) -> list[SearchCandidate]:
-        """Return the fused candidates for a question. Raises the error of a retriever if both retrievers failed."""
+        """Return the fused candidates for a question. If both retrievers failed, raises the error of one of them."""
         bundle = QueryBundle(question) if isinstance(question, str) else question
         hits = self.start(bundle)()
         if hits.failures and not (hits.dense or hits.keyword):
@@ -241,7 +242,7 @@ class HybridRetriever(QueryFusionRetriever):
         return self.fuse(hits)
 
     def _weights(self, chosen: RetrieverChoice, likeness: float = 0.0) -> tuple[float, float]:
-        """Return the weights of the dense and the keyword retriever; a retriever used alone has weight 1."""
+        """Return the weights of the dense and the keyword retriever. If only one of them is used, its weight is 1."""
         both = chosen == BOTH_RETRIEVERS and self._available == BOTH_RETRIEVERS
         dense = adapted_dense_weight(self._dense_weight, likeness)
         return (dense, 1.0 - dense) if both else (1.0, 1.0)

@@ -45,7 +45,7 @@ Vector = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class OpenCollection:
-    """A generation with its embedding model and its retrievers, which serve all questions."""
+    """A generation with its embedding model and its retrievers, which are used for all questions."""
 
     generation: Searchable
     embedding: EmbeddingModel
@@ -58,11 +58,14 @@ class OpenCollection:
 
     @cached_property
     def space(self) -> bytes:
-        """A key that is equal for two collections if their cosines may be compared."""
+        """A key for the embedding model. Cosines may be compared between collections whose keys are equal."""
         return self.embedding.fingerprint.key
 
     def is_foreign(self, language: str) -> bool:
-        """Whether a question in `language` can match the texts only by meaning; False if it is unknown ("")."""
+        """Whether questions in `language` share almost no words with the texts, so that only meaning can match.
+
+        False if the language is unknown ("").
+        """
         return self.embedding.multilingual and language not in {"", self.generation.tokeniser.language}
 
     @property
@@ -125,7 +128,7 @@ def open_collections(
     query: QuerySettings,
     executor: Executor,
 ) -> tuple[OpenCollection, ...]:
-    """Build both retrievers of every generation. Raises FingerprintMismatch if a fingerprint has no embedding model."""
+    """Open every generation with its retrievers. Raises FingerprintMismatch if its embedding model is missing."""
     by_key = {model.fingerprint.key: model for model in embeddings}
     opened = []
     for generation in generations:
@@ -152,7 +155,7 @@ def open_collections(
 def stored_nodes(
     candidates: Iterable[SearchCandidate], generations: Mapping[str, Searchable]
 ) -> dict[NodeKey, StoredNode]:
-    """Return the stored nodes of the candidates by key, with one query for each collection."""
+    """Return the stored node of each candidate, keyed by collection and node id. Each collection is queried once."""
     by_collection: dict[str, list[str]] = defaultdict(list)
     for one in candidates:
         by_collection[one.collection].append(one.node_id)
@@ -241,7 +244,7 @@ def fuse_collections(
     results: Sequence[CollectionResults],
     vectors: Mapping[bytes, Vector],
 ) -> list[Pool]:
-    """Fuse the hits of each collection into a pool; `retrievers` is the choice of the strategy."""
+    """Fuse the hits of each collection into a pool. `retrievers` are those that the strategy uses."""
     return [
         Pool(
             one.collection,
@@ -280,7 +283,10 @@ def equal_shares(total: int, wanted: Sequence[int], least: int = 1, most: int | 
 
 
 def retriever_budgets(findable: Sequence[int], query: QuerySettings) -> list[int]:
-    """Return the number of candidates that each retriever may return, given the allowed nodes per collection."""
+    """Return, for each collection, how many candidates each of its retrievers may return.
+
+    `findable` has the number of allowed nodes in each collection.
+    """
     most = query.retriever_top_k
     if len(findable) < 2:
         return [most] * len(findable)
@@ -289,7 +295,7 @@ def retriever_budgets(findable: Sequence[int], query: QuerySettings) -> list[int
 
 
 def cut_to_budget(pools: Sequence[Pool], query: QuerySettings) -> list[Pool]:
-    """Keep the best fused candidates of each pool, within the budget of a reranker that calls a model."""
+    """Keep only the best fused candidates of each pool, so that a reranker that calls a model is fast enough."""
     if len(pools) < 2:
         shares = [query.reranker_retrieve_k] * len(pools)
     else:

@@ -14,7 +14,7 @@ from elt_llm_core.text.normalise import words
 
 @dataclass(frozen=True)
 class RetrieverChoice:
-    """The choice of retrievers: dense, keyword or both."""
+    """Which retrievers are used: dense, keyword or both."""
 
     dense: bool
     keyword: bool
@@ -25,7 +25,7 @@ BOTH_RETRIEVERS = RetrieverChoice(dense=True, keyword=True)
 
 @dataclass(frozen=True)
 class AlternativeNames:
-    """A name in the question, and other names with the same meaning, which also match chunks."""
+    """A name in the question, and other names with the same meaning, for which the search looks too."""
 
     name: str
     others: tuple[str, ...]
@@ -55,7 +55,7 @@ class QueryVariant:
 
 
 def stem_weight(size: int, frequency: int) -> float:
-    """Return ln(1 + (n - df + 0.5) / (df + 0.5)) for a stem in `frequency` of `size` chunks, as Lucene's BM25 does."""
+    """Return a stem's BM25 weight, as in Lucene: ln(1 + (size - frequency + 0.5) / (frequency + 0.5)), in chunks."""
     return math.log1p((size - frequency + 0.5) / (frequency + 0.5))
 
 
@@ -73,10 +73,10 @@ ALTERNATIVE_WEIGHT = 0.8  # of an alternative name relative to the name that was
 
 
 def keyword_query(text: str, names: Sequence[AlternativeNames], index: Searchable) -> KeywordQuery:
-    """Return the keyword query for a text. A chunk with all words of an alternative name matches the name too.
+    """Return the keyword query for a text. A chunk that contains an alternative name also matches the name itself.
 
-    The alternative's score is weighted by at most ALTERNATIVE_WEIGHT, and by less if its words are rarer than those of
-    the name, so that it cannot exceed the name's greatest score.
+    The score for an alternative is weighted by at most ALTERNATIVE_WEIGHT. If the words of the alternative are rarer
+    than those of the name, the weight is lower, so that the score cannot exceed the greatest score for the name.
     """
     stem = index.tokeniser.stems
     if not names:
@@ -102,7 +102,7 @@ def keyword_query(text: str, names: Sequence[AlternativeNames], index: Searchabl
 
 
 def replace_alternatives(stems: Sequence[str], names: Sequence[AlternativeNames], index: Searchable) -> list[str]:
-    """Replace the stems of every alternative in a chunk by the stems of the name that was typed."""
+    """Replace the stems of each alternative name by those of the name that was typed. `stems` are those of a chunk."""
     stem = index.tokeniser.stems
     replaced = list(stems)
     for named in names:

@@ -66,7 +66,7 @@ class KeywordRetriever(BM25Retriever):
 
 
 def _empty_index() -> bm25s.BM25:
-    """Return an index without words, because the parent class requires an index."""
+    """Return an index without any words, because the constructor of the parent class requires an index."""
     index = bm25s.BM25()
     index.scores = {"num_docs": 0}
     index.vocab_dict = {}

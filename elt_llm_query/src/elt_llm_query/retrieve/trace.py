@@ -47,7 +47,7 @@ class ScoreParts(TypedDict):
 
 
 class PoolScale(TypedDict):
-    """A pool's size, greatest attainable keyword score, model, and least weight of cosines across languages."""
+    """How a pool's scores are scaled: size, greatest attainable keyword score, model, and least weight of cosines."""
 
     candidates: int
     attainable: float | None
@@ -56,19 +56,19 @@ class PoolScale(TypedDict):
 
 
 def _keyed(key: str) -> Any:
-    """Declare a field that is named `key` in the JSON and is omitted there if its value is None."""
+    """Declare a field that has the name `key` in the JSON, and that the JSON omits if its value is None."""
     return field(default=None, metadata={"key": key, "optional": True})
 
 
 @dataclass(frozen=True, kw_only=True)
 class StageDetails:
-    """The details of one kind of stage, which is named `stage` in the trace."""
+    """The details that are recorded for one kind of stage. `stage` is the name of this kind in the trace."""
 
     stage: ClassVar[str] = ""
 
     @classmethod
     def of(cls, stage: TraceStage) -> Self:
-        """Read the details of a stage; missing details have their default values."""
+        """Read the details of a stage. Details that are missing get their default values."""
         keys = {item.metadata.get("key", item.name): item.name for item in fields(cls)}
         return cls(**{keys[key]: value for key, value in stage.details.items() if key in keys})
 
@@ -115,7 +115,7 @@ class UnderstandDetails(StageDetails):
 
 @dataclass(frozen=True, kw_only=True)
 class FilterDetails(StageDetails):
-    """The filter conditions, and per collection the number of allowed nodes (`left`) and of all nodes (`of_all`)."""
+    """The filter conditions and, for each collection, how many nodes they allow (`left`) out of all (`of_all`)."""
 
     stage: ClassVar[str] = "filter"
     where: Sequence[str] = ()
@@ -134,7 +134,7 @@ class ChooseDetails(StageDetails):
 
 @dataclass(frozen=True, kw_only=True)
 class RouteDetails(StageDetails):
-    """The score of each collection, and whether the collection is searched."""
+    """The score of each collection for the question, and whether the collection is searched."""
 
     stage: ClassVar[str] = "route"
     question: str = ""
@@ -155,7 +155,7 @@ class EmbedDetails(StageDetails):
 
 @dataclass(frozen=True, kw_only=True)
 class RetrieveDetails(StageDetails):
-    """The hits and the budgets of both retrievers in each collection."""
+    """For each collection, what both retrievers found, and how many candidates each was allowed to return."""
 
     stage: ClassVar[str] = "retrieve"
     keywords: str = ""
@@ -166,7 +166,7 @@ class RetrieveDetails(StageDetails):
 
 @dataclass(frozen=True, kw_only=True)
 class FuseDetails(StageDetails):
-    """The fused ranking of each collection. The fusion `weights` are None if only one retriever was used."""
+    """The fused ranking of each collection. `weights` is None if only one retriever was used."""
 
     stage: ClassVar[str] = "fuse"
     method: str = ""
@@ -176,7 +176,7 @@ class FuseDetails(StageDetails):
 
 @dataclass(frozen=True, kw_only=True)
 class RankingDetails(StageDetails):
-    """A ranking over all collections. `parts` contains the metrics behind each score, in the same order."""
+    """A ranking over all collections. `parts` has the metrics behind each score, in the same order."""
 
     ranking: Ranking = ()
     parts: Sequence[tuple[str, ScoreParts]] = ()
@@ -198,7 +198,7 @@ class RerankDetails(RankingDetails):
 
 @dataclass(frozen=True, kw_only=True)
 class CombineDetails(RankingDetails):
-    """The combined ranking of all search passes for a question, and what the passes after the first searched for."""
+    """The combined ranking of all search passes for a question, and the queries of the passes after the first."""
 
     stage: ClassVar[str] = "combine"
     variants: Sequence[str] | None = _keyed("variants")
@@ -207,7 +207,7 @@ class CombineDetails(RankingDetails):
 
 @dataclass(frozen=True, kw_only=True)
 class ShapeDetails(StageDetails):
-    """The final ranking, and the nodes that were left out, by reason."""
+    """The final ranking, and the nodes that were left out of it, grouped by reason."""
 
     stage: ClassVar[str] = "shape"
     top_k: int = 0
@@ -247,7 +247,7 @@ def left_out_by_reason(stage: TraceStage) -> dict[str, LeftOut]:
 
 
 def traced_budget(stages: Sequence[TraceStage]) -> dict[str, dict[str, int]]:
-    """Return, per collection, the budgets and numbers of candidates in the last pass."""
+    """Return, for each collection, the retrievers' budgets and how many candidates the last pass found."""
     budgets: dict[str, dict[str, int]] = {}
     for stage in stages:
         for name, budget in stage.details.get("budget", {}).items():
@@ -275,7 +275,7 @@ class StageLog:
 
     @contextmanager
     def stage(self, name: str, started: float | None = None) -> Iterator[OpenStage]:
-        """Time the block from its start or from `started` (time.perf_counter), and append a stage unless it raises."""
+        """Time the block, and append a stage unless it raises an error. Time counts from `started` (perf_counter)."""
         since, current = time.perf_counter() if started is None else started, OpenStage()
         yield current
         took_ms = (time.perf_counter() - since) * 1000

@@ -35,7 +35,11 @@ class CandidateChunk:
         return self.candidate.collection, self.node.document_id
 
     def to_chunk(self) -> RetrievedChunk:
-        """Convert to a result chunk. Its metadata list other locations of the text and the nodes that were found."""
+        """Convert to a chunk of the result.
+
+        Its metadata list other places with the same text (`alternates`) and the nodes that the search found
+        (`matches`).
+        """
         metadata = dict(self.node.metadata)
         if self.alternates:
             metadata["alternates"] = [alternate.location() for alternate in self.alternates]
@@ -75,7 +79,7 @@ def parent_span(chunk: CandidateChunk) -> Span | None:
 
 
 def merge_siblings(chunks: Iterable[CandidateChunk]) -> list[CandidateChunk]:
-    """Keep the best-ranked chunk of each parent; its matches are all ranked chunks of that parent."""
+    """Keep the best-ranked chunk of each parent. Its `matches` list all ranked chunks of that parent."""
     merged: dict[object, CandidateChunk] = {}
     for chunk in chunks:
         parent = parent_span(chunk)
@@ -89,7 +93,7 @@ def merge_siblings(chunks: Iterable[CandidateChunk]) -> list[CandidateChunk]:
 
 
 def join_matches(best: CandidateChunk, other: CandidateChunk) -> CandidateChunk:
-    """Return the better chunk, with the matching spans and the duplicates of both. The spans are sorted by position."""
+    """Return `best` with the matches and the duplicates of both chunks. The matches are sorted by position."""
     matches = {node.node_id: node for one in (best, other) for node in (one.matches or (one.node,))}
     return replace(
         best,
@@ -104,14 +108,14 @@ LONGEST_SENTENCE = 600
 
 @dataclass(frozen=True)
 class ExpandedSpan:
-    """A chunk, and the span of its document to which the chunk is expanded."""
+    """A chunk, and the span of its document that replaces the chunk's own span."""
 
     chunk: CandidateChunk
     span: Span
 
 
 def widen_span(text: str, span: Span, sentences: int) -> Span:
-    """Widen a span of `text` by up to `sentences` whole sentences on both sides."""
+    """Widen a span of `text` on both sides, each by at most `sentences` sentences. Only whole sentences are added."""
     start, end = span
     reach = LONGEST_SENTENCE * sentences
     low, high = max(0, start - reach), min(len(text), end + reach)
@@ -123,7 +127,7 @@ def widen_span(text: str, span: Span, sentences: int) -> Span:
 
 
 def merge_touching(spans: Sequence[ExpandedSpan], texts: Mapping[tuple[str, str], str]) -> list[ExpandedSpan]:
-    """Merge spans of one document that overlap or touch; the merged span has the best rank of its parts."""
+    """Merge spans of one document that overlap or touch. The merged span gets the best rank of its parts."""
     groups: list[list[int]] = []
     reached = 0
     for rank in sorted(range(len(spans)), key=lambda rank: (spans[rank].chunk.document, spans[rank].span)):
@@ -144,7 +148,7 @@ def merge_touching(spans: Sequence[ExpandedSpan], texts: Mapping[tuple[str, str]
 
 
 def read_span(expanded: ExpandedSpan, text: str, outline: Outline | None) -> CandidateChunk:
-    """Return the chunk with the text of its span, and with the page and section at the start of the span."""
+    """Return the chunk with the text of its expanded span, and with the page and section where this span starts."""
     chunk, (start, end) = expanded.chunk, expanded.span
     node = chunk.node
     if (node.start, node.end) == (start, end):
@@ -164,7 +168,7 @@ DocumentKey = tuple[str, str]  # a collection and a document id
 
 
 class ContextExpander:
-    """Expands each chunk by the text around it, as configured. Documents are fetched only if needed."""
+    """Expands chunks by the text around them, as the settings specify. Documents are read only if needed."""
 
     def __init__(self, generations: Mapping[str, Searchable], query: QuerySettings) -> None:
         self._generations = generations
@@ -173,7 +177,7 @@ class ContextExpander:
     def expand(
         self, chunks: Sequence[CandidateChunk], left_out: dict[str, LeftOut]
     ) -> tuple[list[CandidateChunk], dict[str, list[int]]]:
-        """Return the expanded chunks, and the spans of those that grew. Merged chunks are recorded in `left_out`."""
+        """Return the expanded chunks, and the new spans by node id. Chunks that were merged are added to `left_out`."""
         spans = []
         for chunk in chunks:
             parent = parent_span(chunk) if self._query.read_parents else None

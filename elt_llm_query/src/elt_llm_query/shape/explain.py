@@ -33,7 +33,7 @@ _READ_ELSEWHERE = {"same text as another", "same parent as another", "merged wit
 
 @dataclass(frozen=True)
 class CandidateOutcome:
-    """The reason why a candidate was left out, or READ.
+    """What happened to a candidate: `reason` is READ, or the reason why it was left out.
 
     `instead` is the node that was read in its place. `place` is the rank, from 1, among the chunks that were read.
     """
@@ -44,7 +44,7 @@ class CandidateOutcome:
 
 
 def traced_candidates(stages: Sequence[TraceStage]) -> list[NodeKey]:
-    """Return every candidate once: ranked candidates in their order, then unranked candidates."""
+    """Return every candidate in the trace once: those that were ranked, in their order, then all others."""
     found = [(parts["collection"], node_id) for stage in stages for node_id, parts in stage.details.get("parts", ())]
     for details in RetrieveDetails.all(stages):
         for collection, hits in details.collections.items():
@@ -53,7 +53,7 @@ def traced_candidates(stages: Sequence[TraceStage]) -> list[NodeKey]:
 
 
 def trace_outcomes(stages: Sequence[TraceStage], chunks: Sequence[RetrievedChunk]) -> dict[NodeKey, CandidateOutcome]:
-    """Return the outcome of every candidate: read, or left out for a recorded reason."""
+    """Return what happened to every candidate: that it was read, or the recorded reason why it was left out."""
     read = {(one.collection, one.node_id): CandidateOutcome(READ, place=place) for place, one in enumerate(chunks, 1)}
     recorded: dict[str, CandidateOutcome] = {}
     # The last stage counts, because a later pass may have ranked a candidate that an earlier pass left out.
@@ -71,10 +71,10 @@ def trace_outcomes(stages: Sequence[TraceStage], chunks: Sequence[RetrievedChunk
 
 
 def near_misses(stages: Sequence[TraceStage], outcomes: Mapping[NodeKey, CandidateOutcome]) -> list[dict[str, Any]]:
-    """Return the best candidates that were not read, best first, each with the reason and the missing score.
+    """Return the best candidates that were not read, best first. Each has the reason and a score difference.
 
-    `lacked` is how far the candidate's score is below the score that it needed: the lowest score of a chunk that was
-    read, or the minimum relevance. It is None if the reason does not depend on the score.
+    The difference, `lacked`, is how far the candidate's score is below the score that it needed: the lowest score of a
+    chunk that was read, or the minimum relevance. It is None if the reason does not depend on the score.
     """
     ranked = _ranked(stages)
     read = [score for key, score in ranked if outcomes[key].reason == READ]
@@ -102,14 +102,14 @@ def _ranked(stages: Sequence[TraceStage]) -> list[tuple[NodeKey, float]]:
 
 @dataclass(frozen=True)
 class MatchedTerms:
-    """The question's words in a chunk. Words in `within` match by another name or as part of a longer word."""
+    """The question's words in a chunk. Those in `within` match by another name, or as a part of a longer word."""
 
     words: tuple[str, ...]
     within: tuple[str, ...]
 
 
 class QuestionTerms:
-    """The words of one question, weighted for one collection. `names` are names in the question with alternatives."""
+    """A question's words, weighted for one collection. `names` are the names in the question with alternatives."""
 
     def __init__(self, question: str, generation: Searchable, names: Sequence[AlternativeNames] = ()) -> None:
         tokeniser = generation.tokeniser

@@ -14,7 +14,7 @@ Similarities = NDArray[np.float64]
 
 
 def merge_equal_texts(chunks: Iterable[CandidateChunk]) -> list[CandidateChunk]:
-    """Keep the best-ranked chunk of each text; its alternates are the other chunks with the same text."""
+    """Keep only the best-ranked of several chunks with the same text. Its `alternates` are the others."""
     merged: dict[str, CandidateChunk] = {}
     for chunk in chunks:
         text = chunk.node.text.strip()
@@ -41,7 +41,7 @@ def near_duplicates(similarity: Similarities, threshold: float) -> dict[int, int
 
 
 def cap_per_source(chunks: Sequence[CandidateChunk], most: int) -> tuple[list[CandidateChunk], list[CandidateChunk]]:
-    """Split chunks into the first `most` chunks of each document and the remaining chunks."""
+    """Return two lists: the best `most` chunks of each document, and all other chunks."""
     seen: Counter[tuple[str, str]] = Counter()
     kept: list[CandidateChunk] = []
     beyond: list[CandidateChunk] = []
@@ -52,7 +52,7 @@ def cap_per_source(chunks: Sequence[CandidateChunk], most: int) -> tuple[list[Ca
 
 
 def similarities(vectors: Sequence[Vectors], spaces: Sequence[bytes]) -> Similarities:
-    """Return the cosine of each pair of unit vectors, shape (n, n); 0 for vectors of different models."""
+    """Return the cosine of each pair of unit vectors, shape (n, n). It is 0 for vectors from different models."""
     result = np.zeros((len(vectors), len(vectors)))
     for space in set(spaces):
         members = np.array([index for index, own in enumerate(spaces) if own == space])

@@ -24,12 +24,12 @@ from elt_llm_query.shape.selection import (
 def drop_below(
     candidates: Sequence[SearchCandidate], minimum: float
 ) -> tuple[list[SearchCandidate], list[SearchCandidate]]:
-    """Split candidates into those with at least the minimum score (0 to 1) and those below it."""
+    """Return two lists: the candidates with at least the minimum score (0 to 1), and those below it."""
     return [one for one in candidates if one.score >= minimum], [one for one in candidates if one.score < minimum]
 
 
 def indexes_beyond_budget(tokens: Sequence[int], scores: Sequence[float], budget: int) -> list[int]:
-    """Return the indexes of chunks to drop, lowest score first, until `budget` tokens or one chunk are left."""
+    """Return which chunks to drop, lowest score first, so that all others fit into `budget` tokens; one is kept."""
     total = sum(tokens)
     left_out: list[int] = []
     lowest_first = sorted(range(len(tokens)), key=lambda index: (scores[index], -index))
@@ -99,7 +99,7 @@ class ChunkShaper:
     def _relevant(
         self, ranked: Sequence[SearchCandidate], notes: list[str]
     ) -> tuple[list[SearchCandidate], list[SearchCandidate], float]:
-        """Return relevant candidates, the others, and the minimum score, which is halved if no candidate reaches it."""
+        """Return the relevant candidates, all others, and the minimum score, which is halved if none reaches it."""
         minimum = configured = self._query.min_relevance_score
         relevant, irrelevant = drop_below(ranked, minimum)
         if irrelevant and not relevant:
@@ -112,9 +112,9 @@ class ChunkShaper:
     def _select(
         self, candidates: Sequence[SearchCandidate], top_k: int, *, as_found: bool
     ) -> tuple[list[CandidateChunk], dict[str, LeftOut]]:
-        """Return `top_k` chunks, or all if there are fewer, and the nodes that were left out, by reason.
+        """Select the best `top_k` chunks. Also return the nodes that were left out, by reason.
 
-        With `as_found`, chunks are not expanded, so two chunks of one parent are both selected.
+        With `as_found`, chunks are not expanded later, so several chunks of the same parent can be selected.
         """
         wanted = top_k * VARIETY if self._query.use_mmr else top_k
         fetched: list[CandidateChunk] = []
@@ -170,7 +170,7 @@ class ChunkShaper:
     def _within_budget(
         self, chunks: list[CandidateChunk], left_out: dict[str, LeftOut], notes: list[str]
     ) -> list[CandidateChunk]:
-        """Return the chunks within the token limit; record the others in `left_out` and `notes`."""
+        """Return the chunks that fit into the token limit. Record all others in `left_out` and `notes`."""
         models = [self._by_name[chunk.candidate.collection].embedding for chunk in chunks]
         # A chunk that was not expanded has at most as many tokens as its embedding model can read.
         if not any(chunk.matches for chunk in chunks) and sum(one.token_limit for one in models) <= self._max_tokens:
@@ -190,7 +190,7 @@ class ChunkShaper:
 
 
 def _all_chunks(generation: Searchable, ranked: Iterable[SearchCandidate]) -> list[CandidateChunk]:
-    """Return every chunk of a collection, sorted by source and position; ranked chunks keep their ranks and scores."""
+    """Return all chunks of a collection, sorted by source and position. Those in `ranked` keep their scores."""
     by_id = {one.node_id: one for one in ranked if one.collection == generation.collection}
     nodes = generation.nodes(list(generation.every_id()))
     nodes.sort(key=lambda node: (node.source, node.document_id, node.start, node.ordinal))

@@ -24,7 +24,7 @@ _FENCE = re.compile(r"<[\s\u00ad\u200b-\u200f\u2060\ufeff/]{0,20}source", re.IGN
 
 
 def ignore_piece(_piece: str) -> None:
-    """Drop a piece of text that is not shown while it is written."""
+    """Ignore a piece of text, for callers that do not show the text while it is written."""
 
 
 def lost_in_the_middle(ranked: Sequence[Item]) -> list[Item]:
@@ -44,7 +44,7 @@ class PromptSource:
 
     @property
     def text(self) -> str:
-        """The chunk in a <source> tag with title, page and section; such tags in the chunk itself are made harmless."""
+        """The chunk in a <source> tag with title, page and section. Such tags within the chunk are made harmless."""
         chunk, context = self.chunk, self.chunk.context.strip()
         page = f' page="{chunk.page}"' if chunk.page else ""
         section = f' section="{_attribute(chunk.section)}"' if chunk.section else ""
@@ -66,7 +66,7 @@ def number_sources(chunks: Sequence[RetrievedChunk]) -> list[PromptSource]:
 
 
 def sources_text(sources: Sequence[PromptSource], *, best_outside: bool) -> str:
-    """Join the sources; `best_outside` moves the weakest into the middle, where models read least."""
+    """Join the sources' texts. With `best_outside`, the weakest are in the middle, where models pay least attention."""
     return "\n\n".join(source.text for source in (lost_in_the_middle(sources) if best_outside else sources))
 
 
@@ -86,17 +86,17 @@ class ContextWindow:
 
     @property
     def to_read(self) -> int:
-        """The number of tokens that a prompt may have."""
+        """The greatest number of tokens in a prompt."""
         return self.size - self.to_write - MARGIN
 
     @property
     def hint(self) -> str:
-        """A hint on the settings that make more room for a prompt."""
+        """A hint that names the settings to change so that longer prompts fit."""
         return f"Raise {self.section}.context_window, or lower {self.section}.num_predict."
 
 
 def context_window_of(llm: LLM, bound: TokenUpperBound, most_sources: int) -> ContextWindow:
-    """Return a model's context window. As its tokeniser is not available, `bound` gives upper bounds on tokens."""
+    """Return a model's context window. `bound` overestimates tokens, because the model's tokeniser is not available."""
     size, to_write = llm.metadata.context_window, llm.metadata.num_output
     return ContextWindow(size, to_write, most_sources, bound.most, model_server_of(llm).section)
 
@@ -125,11 +125,11 @@ def fit_sources(
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One model call. `planned` is an upper bound on the number of tokens in its prompt, `fewest` a lower bound.
+    """The record of one model call.
 
-    `counted` is how many tokens the server reports to have read, and `written` how many it wrote; None if it reports
-    nothing. If `counted` is below `fewest`, the server cut the prompt: `elt_llm_core.models.completion` raises
-    PromptTooLong.
+    `planned` and `fewest` are an upper and a lower bound on the number of tokens in the prompt. `counted` is how many
+    tokens the server read, and `written` how many it wrote, both as it reports them, or None. If `counted` is below
+    `fewest`, the server cut the prompt: `elt_llm_core.models.completion` raises PromptTooLong.
     """
 
     purpose: str
@@ -181,7 +181,7 @@ class ModelCalls:
 
     @property
     def used_up(self) -> bool:
-        """Whether a call ended because the model reached its limit of written tokens."""
+        """Whether one of the calls ended because the model had written as many tokens as it may."""
         return any(entry.finish == "length" for entry in self.ledger)
 
     @property

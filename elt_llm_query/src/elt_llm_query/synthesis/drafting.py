@@ -83,7 +83,7 @@ class AnswerTask:
         return prompt.model_copy(update={"system": system})
 
     def values(self, **more: str) -> dict[str, str]:
-        """Return the values for the placeholders of prompts: those that every prompt uses, and those in `more`."""
+        """Return the values for a prompt's placeholders: question, language, steps and style, and those in `more`."""
         language = self.settings.llm.answer_language or "the language of the question"
         steps = str(self.settings.answer.max_reasoning_steps)
         return {"question": self.question, "language": language, "steps": steps, "style": self.style, **more}
@@ -121,7 +121,7 @@ def ask_with_sources(
     on_piece: OnPiece | None = None,
     **values: str,
 ) -> AnswerDraft:
-    """Ask the model with this prompt and as many of the task's sources, best first, as fit into its context."""
+    """Ask the model with this prompt and the best sources, as many as fit into its context window."""
     prompt, query = task.prompt(prompt_name), task.settings.query
     without_sources = build_messages(prompt, task.values(**values, sources=""), task.history)
     kept, dropped = fit_sources(task.sources, calls.planned(without_sources), calls.window)
@@ -131,9 +131,10 @@ def ask_with_sources(
 
 
 def split_reasoning(draft: AnswerDraft, settings: Settings) -> AnswerDraft:
-    """Split a reply into the allowed number of steps and the answer after the first line that starts with "Answer:".
+    """Split a reply into reasoning steps and the answer, which follows the first line that starts with "Answer:".
 
-    Without such a line, the whole reply is the answer, because a model that ignores the format still answers.
+    Steps beyond the configured number are dropped. Without such a line, the whole reply is the answer, because a model
+    that ignores the format still answers.
     """
     mark = _ANSWER.search(draft.text)
     if not mark:
@@ -156,7 +157,7 @@ def _steps(text: str) -> list[str]:
 
 
 def read_attempt_scores(reply: str, count: int) -> list[float | None]:
-    """Return the score of each attempt, 0 to 10; None for a missing, ambiguous or out-of-range score."""
+    """Return each attempt's score, 0 to 10. A score that is missing, ambiguous or out of range is None."""
     scores: dict[int, set[float]] = {}
     for match in _SCORE.finditer(reply):
         scores.setdefault(int(match[1]), set()).add(float(match[2]))
@@ -165,7 +166,7 @@ def read_attempt_scores(reply: str, count: int) -> list[float | None]:
 
 
 class AnswerStream:
-    """Passes on the part of a reasoned answer after "Answer:", piece by piece."""
+    """Receives a reply with reasoning piece by piece, and passes on only what follows "Answer:"."""
 
     def __init__(self, on_piece: OnPiece) -> None:
         self._on_piece = on_piece
@@ -186,7 +187,7 @@ class AnswerStream:
 
 
 def draft_by_reasoning(task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
-    """Ask once for steps and an answer, and pass on only the answer; a reply that ignores the format has no steps."""
+    """Ask once for reasoning steps and an answer, and pass on only the answer. An unstructured reply has no steps."""
     stream = AnswerStream(on_piece)
     draft = split_reasoning(ask_with_sources(task, calls, "reasoned answer", "cot", stream), task.settings)
     if not stream.started and draft.text:
@@ -249,7 +250,7 @@ def draft_with_corrections(task: AnswerTask, calls: ModelCalls, on_piece: OnPiec
 
 
 def draft_by_collection(each: SynthesisMethod, task: AnswerTask, calls: ModelCalls, on_piece: OnPiece) -> AnswerDraft:
-    """Answer from each collection by the method `each`, and merge these answers, which `parts` lists."""
+    """Draft one answer per collection with the method `each`, and merge them. `parts` has the separate answers."""
     groups: dict[str, list[PromptSource]] = {}
     for source in task.sources:
         groups.setdefault(source.chunk.collection, []).append(source)
@@ -289,5 +290,5 @@ _METHODS: dict[SynthesisName, SynthesisMethod] = {
 
 
 def create_synthesis(name: SynthesisName, *, by_collection: bool = False) -> SynthesisMethod:
-    """Return the method with this name or, with `by_collection`, one that merges its answers from each collection."""
+    """Return the method `name`. With `by_collection`, it answers from each collection and merges the answers."""
     return partial(draft_by_collection, _METHODS[name]) if by_collection else _METHODS[name]

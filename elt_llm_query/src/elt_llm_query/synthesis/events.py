@@ -17,14 +17,14 @@ class QuestionRewritten:
 
 @dataclass(frozen=True)
 class SourcesFound:
-    """The chunks that the answer is made from, in the order of their citation numbers."""
+    """The chunks from which the answer is written, in the order of their citation numbers."""
 
     chunks: tuple[RetrievedChunk, ...]
 
 
 @dataclass(frozen=True)
 class AnswerStarted:
-    """The start of an answer: the first, a second after further searches (`once more`), or the first again (`back`)."""
+    """An answer starts: the first (empty), a second after further searches, or the first one again (`back`)."""
 
     again: Literal["", "once more", "back"] = ""
 
@@ -50,7 +50,7 @@ def in_citation_order(chunks: Sequence[RetrievedChunk]) -> tuple[RetrievedChunk,
 
 
 def send_answer(text: str, chunks: Sequence[RetrievedChunk], listen: Listener, again: Literal["", "back"] = "") -> None:
-    """Send a complete answer with its sources. Pass `back` to send the first answer again after a worse second."""
+    """Send a whole answer with its sources. `back` marks the first answer, sent again because the second was worse."""
     listen(SourcesFound(in_citation_order(chunks)))
     listen(AnswerStarted(again))
     listen(AnswerDelta(text))

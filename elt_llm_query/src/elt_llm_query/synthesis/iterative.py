@@ -96,7 +96,7 @@ def measure_quality(
 
 @dataclass(frozen=True)
 class SearchStep:
-    """A search step that a language model chose; `text` is its query.
+    """A step of the search, which a language model chose. `text` is its query.
 
     RETRIEVE searches by meaning and words, KEYWORD by words, GRAPH for related entities, and DONE ends the search.
     """
@@ -106,7 +106,7 @@ class SearchStep:
 
 
 def parse_step(reply: str) -> SearchStep:
-    """Return the first step with a query in a reply; DONE if there is none, or if DONE comes first."""
+    """Return the first step in a reply that has a query. Return DONE if there is none, or if DONE comes before it."""
     for kind, rest in _STEP.findall(reply):
         text = rest.strip(" \t\"'`*.<>[]()")
         if kind == "DONE":
@@ -121,7 +121,7 @@ AskStep = Callable[[str, dict[str, str]], tuple[str, Mapping[str, object]]]
 
 
 def ask_by_calls(calls: ModelCalls, prompt: Prompt) -> AskStep:
-    """Return an AskStep that uses these model calls; the details for the trace are the call's ledger entry."""
+    """Return a function that asks for a step through `calls`. Its trace details are the ledger entry of the call."""
 
     def ask(name: str, values: dict[str, str]) -> tuple[str, Mapping[str, object]]:
         reply = calls.ask(name, prompt, values).text
@@ -132,7 +132,7 @@ def ask_by_calls(calls: ModelCalls, prompt: Prompt) -> AskStep:
 
 @dataclass(frozen=True)
 class FurtherSearch:
-    """What further searches need: three functions, of which `measure` returns how well chunks cover the question."""
+    """The functions that further searches use. `measure` returns how well chunks cover the question."""
 
     search: Callable[[SearchStep], Sequence[RetrievedChunk]]
     measure: Callable[[Sequence[RetrievedChunk]], AnswerQuality]
@@ -147,10 +147,11 @@ def search_further(
     further: FurtherSearch,
     log: StageLog,
 ) -> list[RetrievedChunk]:
-    """Return the chunks, followed by new ones from the search steps. Every step is recorded as a stage of the log.
+    """Return `chunks`, followed by the new chunks from further searches, which a language model chooses step by step.
 
-    The search ends after DONE or the last step, or once the chunks contain all question words, unless they always did.
-    Raises the errors of the language model and RetrievalError.
+    The search ends at the step DONE or after `most_steps`. If chunks with some of the question's words were missing, it
+    also ends once all words are found. Every step is recorded as a stage of the log. Raises the errors of the language
+    model and RetrievalError.
     """
     collected = list(chunks)
     was_missing = quality.missing
@@ -190,7 +191,7 @@ def _list_sections(chunks: Sequence[RetrievedChunk]) -> str:
 
 
 def find_entity_neighbours(text: str, generations: Sequence[Searchable]) -> tuple[str, ...]:
-    """Return the longest entity name in the text, if any, followed by the names of related entities."""
+    """Return the longest entity name in the text and the names of related entities, or an empty tuple."""
     padded = f" {' '.join(words(text))} "
     found = []
     for generation in generations:
@@ -207,14 +208,14 @@ def find_entity_neighbours(text: str, generations: Sequence[Searchable]) -> tupl
 
 @dataclass(frozen=True)
 class WrittenAnswer:
-    """An answer and the chunks it was written from. Chunks of further search steps come last."""
+    """An answer, and the chunks it was written from. Chunks from further searches are last."""
 
     answer: Answer
     chunks: tuple[RetrievedChunk, ...]
 
 
 class IterativeAnswerer:
-    """Answers questions with one language model. Many threads may share one object."""
+    """Writes answers with one language model, and searches further if needed. Many threads may share one object."""
 
     def __init__(
         self,
@@ -325,7 +326,7 @@ class IterativeAnswerer:
         return measure_quality(question, chunks, support, self._extractive.tokeniser, idf)
 
     def _search(self, step: SearchStep, where: Sequence[str]) -> Sequence[RetrievedChunk]:
-        """Run a search step. A query without words, which a model may write, returns no chunks."""
+        """Search for the query of a step. Return no chunks if the model wrote a query without words."""
         names = find_entity_neighbours(step.text, self._generations) if step.kind == "GRAPH" else ()
         strategy: StrategyName | None = None if step.kind == "RETRIEVE" else "sparse"
         query = " ".join(names) or step.text

@@ -56,7 +56,7 @@ _UNFINISHED = re.compile(r"(?:\s|\s?(?:\[[^\[\]]{0,40}|\([^()]{0,40}|\u3010[^\u3
 
 
 def normalise_marks(text: str) -> str:
-    """Rewrite citations such as (source 2) and 【2】 as [2]; in phrases such as "in (source 2)", the words remain."""
+    """Rewrite citations such as (source 2) and 【2】 as [2]. The phrase "in (source 2)" becomes "in source 2"."""
 
     def marks(numbers: str) -> str:
         return "".join(f"[{number}]" for number in _DIGITS.findall(numbers))
@@ -67,7 +67,7 @@ def normalise_marks(text: str) -> str:
 
 
 def renumber_marks(text: str, sources: Sequence[PromptSource]) -> str:
-    """Replace each [n] by the position, from 1, of source n in `sources`; without a source, by a greater number."""
+    """Replace each [n] by the position of source n in `sources`, from 1, or a number beyond them if it is missing."""
     positions = {source.number: position for position, source in enumerate(sources, 1)}
 
     def renumber(mark: re.Match[str]) -> str:
@@ -78,7 +78,7 @@ def renumber_marks(text: str, sources: Sequence[PromptSource]) -> str:
 
 
 def cite_by_source(grounded: GroundedAnswer, sources: Sequence[PromptSource]) -> tuple[str, tuple[Citation, ...]]:
-    """Return the checked text with the numbers of the sources, and one citation for each supporting source.
+    """Return the checked text with source numbers as its citation marks, and one citation for each supporting source.
 
     A source that supports several sentences is cited from the first to the last of its supporting spans.
     """
@@ -94,7 +94,7 @@ def cite_by_source(grounded: GroundedAnswer, sources: Sequence[PromptSource]) ->
         merged[number] = Quote(quote.chunk, min(known.start, quote.start), max(known.end, quote.end))
 
     def renumber(run: re.Match[str]) -> str:
-        """Write the marks of one sentence, each source once, in order."""
+        """Write the citation marks of one sentence: the number of each source once, in ascending order."""
         numbers = sorted({source_of[mark] for mark in _DIGITS.findall(run[0]) if mark in source_of})
         return "".join(f"[{number}]" for number in numbers)
 
@@ -103,7 +103,7 @@ def cite_by_source(grounded: GroundedAnswer, sources: Sequence[PromptSource]) ->
 
 
 def number_as_listed(citations: Sequence[Citation], chunks: Sequence[RetrievedChunk]) -> tuple[Citation, ...]:
-    """Return the first citation of each chunk, numbered and sorted by the rank of the chunk."""
+    """Return each chunk's first citation. Citations are numbered and sorted by the rank of their chunks."""
     ranked = in_citation_order(chunks)
     first: dict[int, Citation] = {}
     for chunk, citation in zip(cited_chunks(citations, chunks), citations, strict=True):
@@ -128,7 +128,7 @@ def checked_sentences(grounded: GroundedAnswer, sources: Sequence[PromptSource])
 
 
 def draft_notes(draft: AnswerDraft, calls: ModelCalls) -> tuple[str, ...]:
-    """Return notes about an incomplete answer and about chunks that did not fit into the prompt."""
+    """Return notes on an answer that is not complete, and on chunks that did not fit into the prompt."""
     notes = []
     if not draft.whole and calls.used_up:
         limit = f"{calls.window.section}.num_predict is {calls.window.to_write}"
@@ -144,7 +144,7 @@ def draft_notes(draft: AnswerDraft, calls: ModelCalls) -> tuple[str, ...]:
 
 
 def fitting_style(style: str, window: ContextWindow) -> tuple[str, tuple[str, ...]]:
-    """Return the caller's style or, if it takes too much of the context window, an empty style and a note."""
+    """Return the caller's style. If it takes too much of the context window, return an empty style and a note."""
     most, tokens = window.size // _STYLE_SHARE, window.count(style)
     if tokens <= most:
         return style, ()
@@ -154,7 +154,7 @@ def fitting_style(style: str, window: ContextWindow) -> tuple[str, tuple[str, ..
 
 
 class UnmarkedStream:
-    """Passes on pieces of an answer without citation marks. The start of a possible mark waits for its end."""
+    """Passes on pieces of an answer without citation marks. What may be the start of a mark waits for its end."""
 
     def __init__(self, on_piece: OnPiece) -> None:
         self._on_piece = on_piece
@@ -179,7 +179,7 @@ class UnmarkedStream:
 
 
 class ModelAnswerer:
-    """Writes and checks answers. Many threads may share one object. `extractive` gathers the evidence and must cite."""
+    """Writes and checks answers. `extractive`, which must cite, gathers evidence. Many threads may share one object."""
 
     def __init__(self, llm: LLM, extractive: ExtractiveAnswerer, settings: Settings, prompts: Prompts) -> None:
         self._llm = llm
@@ -232,7 +232,7 @@ class ModelAnswerer:
     def _finish(
         self, question: str, evidence: Answer, draft: AnswerDraft, calls: ModelCalls, on_piece: OnPiece
     ) -> Answer:
-        """Ground the draft and number its citations, or refuse."""
+        """Return the draft as an answer, compared with its sources and with numbered citations, or a refusal."""
         settings = self._settings.answer
         if is_blank(draft.text) and not calls.is_cancelled:
             thinking = f"Raise {calls.window.section}.num_predict: all of it may have gone into thinking."
@@ -265,7 +265,7 @@ class ModelAnswerer:
     def _refuse(
         self, question: str, evidence: Answer, draft: AnswerDraft, calls: ModelCalls, grounded: GroundedAnswer | None
     ) -> Answer:
-        """Return the closest chunks instead of an answer; a note reports that unsupported text was left out."""
+        """Return a refusal that cites the closest chunks. If the model's text was left out, a note reports this."""
         notes: tuple[str, ...] = ()
         if grounded:
             notes = ("What the model wrote is not supported by the chunks, and was left out.",)
@@ -279,7 +279,7 @@ class ModelAnswerer:
         )
 
     def _refusal_text(self, question: str, evidence: Answer) -> str:
-        """Return the refusal in the configured language if that is a known one, else in the question's language."""
+        """Return a refusal in the configured language, if it is known, else in the language of the question."""
         named = (self._settings.llm.answer_language or "").strip().casefold()
         language = _LANGUAGES.get(named) or asked_language(question, question_language(question))
         return refusal_text(language, evidence.citations if self._settings.answer.enable_citation else ())
@@ -288,7 +288,7 @@ class ModelAnswerer:
     def _with_account(
         evidence: Answer, draft: AnswerDraft, calls: ModelCalls, grounded: GroundedAnswer | None, notes: tuple[str, ...]
     ) -> Answer:
-        """Add details on the draft and on every model call to the answer `evidence`."""
+        """Return the answer `evidence` with details on the draft and on every model call."""
         context = {
             "window": calls.window.size,
             "to write": calls.window.to_write,

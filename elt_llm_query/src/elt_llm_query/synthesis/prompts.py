@@ -33,7 +33,7 @@ class PromptExample(BaseModel):
 
 
 class Prompt(BaseModel):
-    """The system and user text of a prompt; `{name}` in either is replaced by a value."""
+    """The system and user texts of a prompt. In both texts, `{name}` is a placeholder for a value."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -43,7 +43,7 @@ class Prompt(BaseModel):
 
     @property
     def values(self) -> frozenset[str]:
-        """The names of the values that the prompt contains."""
+        """The names of the placeholders in the prompt."""
         return frozenset(_VALUE.findall(self.system)) | frozenset(_VALUE.findall(self.user))
 
 
@@ -51,7 +51,7 @@ Prompts = Mapping[PromptName, Prompt]
 
 
 def fill_template(template: str, values: Mapping[str, str]) -> str:
-    """Fill in the values as they are: braces inside a value are not replaced, unknown names stay."""
+    """Replace the placeholders by their values. Braces within a value, and placeholders without a value, are kept."""
     return _VALUE.sub(lambda found: values.get(found[1], found[0]), template)
 
 
@@ -67,10 +67,10 @@ def shipped_prompt(name: PromptName) -> Prompt:
 
 
 def load_prompts(config_dir: Path | None, shown_from: Path | None = None) -> Prompts:
-    """Read each prompt from `prompts/NAME.yaml` in the configuration folder or, without that file, the shipped one.
+    """Read every prompt: from `prompts/NAME.yaml` in the configuration folder if it exists, else the shipped one.
 
-    Raises SettingsError, naming the file, if a file is not a prompt or lacks a required value. Also raises it for a
-    misspelt value or file name, which would otherwise be ignored silently.
+    Raises SettingsError, which names the file, if a file is not a prompt, lacks a required placeholder, or contains a
+    misspelt one; also if the name of a file is misspelt. Such mistakes would otherwise have no visible effect.
     """
     folder = config_dir / "prompts" if config_dir else None
     for path in sorted(folder.glob("*.y*ml")) if folder else ():

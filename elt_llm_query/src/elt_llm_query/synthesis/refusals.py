@@ -32,13 +32,13 @@ def is_refusal(text: str) -> bool:
 
 
 def mentions_refusal(text: str) -> bool:
-    """Whether a text is short and mentions that the sources lack something."""
+    """Return whether a text is short and mentions that the sources do not contain something."""
     words = _words(text)
     return len(words.split()) <= _SHORT and bool(_HEDGES.search(words))
 
 
 def goes_beyond_refusal(text: str) -> bool:
-    """Whether a text that starts with a refusal claims something after its first sentence."""
+    """Return whether a text that starts with a refusal also makes a claim after its first sentence."""
     return any(map(_makes_claim, split_statements(text)[1:]))
 
 

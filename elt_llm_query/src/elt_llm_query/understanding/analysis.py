@@ -30,7 +30,7 @@ from elt_llm_query.understanding.spelling import AllowedFinder, SpellingCorrecto
 
 @dataclass(frozen=True)
 class _Name:
-    """A name that has aliases, with its `forms`: its words folded to lower case, and its stems in each language."""
+    """A name with aliases. `forms` are its words folded to plain lower case, and its stems in each language."""
 
     written: str
     group: int
@@ -39,7 +39,7 @@ class _Name:
 
 
 class AliasIndex:
-    """Finds aliases in questions by their words, or by their stems in the language of a collection."""
+    """Finds names with aliases in a question: by their words, or by their stems in the language of a collection."""
 
     def __init__(self, aliases: Aliases, generations: Sequence[Searchable]) -> None:
         self._tokenisers = {id(one.tokeniser): one.tokeniser for one in generations}
@@ -56,7 +56,7 @@ class AliasIndex:
         ]
 
     def in_question(self, question: str) -> tuple[AlternativeNames, ...]:
-        """Return, per group of aliases, the first name in the question and the other names in the collections."""
+        """Return, for each alias group, the first of its names in the question and those that occur in collections."""
         if not self._by_first:
             return ()
         sequences = [tuple(words(question)), *(tuple(each.stems(question)) for each in self._tokenisers.values())]
@@ -92,7 +92,7 @@ _DAY_SECOND = re.compile(rf"\b({_NAMED})\.? (\d{{1,2}})(?:st|nd|rd|th)?, ?(\d{{4
 
 
 def years_of(text: str) -> tuple[str, ...]:
-    """Return the distinct years from 1500 to 2099 in a text, except years that belong to a date with a month."""
+    """Return the distinct years, 1500 to 2099, in a text. A year in a date with a month does not count."""
     bare = fold(text)
     for pattern in (_ISO, _POINTED, _DAY_SECOND, _DAY_FIRST):
         bare = pattern.sub(" ", bare)
@@ -100,7 +100,7 @@ def years_of(text: str) -> tuple[str, ...]:
 
 
 def dates_of(text: str) -> tuple[str, ...]:
-    """Return the days and months in a text as 2024-03-31 or 2024-03, dates in the same notation together."""
+    """Return the days and months in a text in ISO format (2024-03-31, 2024-03), grouped by how they are written."""
     folded = fold(text)
     dates = [(year, month, day) for year, month, day in _ISO.findall(folded)]
     dates += [(year, month, day) for day, month, year in _POINTED.findall(folded)]
@@ -125,19 +125,19 @@ _SHORTEST_NAME = 4  # letters of a value that is one word; shorter ones are in t
 
 
 class FilterSuggester:
-    """Suggests filters for the years, dates and field values that a question names; many threads may share it."""
+    """Suggests filters for years, dates and field values in a question. Many threads may share one object."""
 
     def __init__(self, generations: Sequence[Searchable]) -> None:
         self._generations = tuple(generations)
         self._lock = Lock()
 
     def of(self, question: str, taken: frozenset[str] = frozenset()) -> tuple[str, ...]:
-        """Return at most five conditions in the syntax of `--where`, none of them on a field in `taken`."""
+        """Return at most five conditions, such as `year=2024`, none of them on a field in `taken`."""
         conditions = dict.fromkeys((*self._of_time(question), *self._of_names(question)))
         return tuple(text for text in conditions if text.partition("=")[0] not in taken)[:5]
 
     def _of_time(self, question: str) -> Iterator[str]:
-        """Yield conditions for the years (on the field `year`, else `dates`) and the dates in the question."""
+        """Yield a condition for each year in the question, on the field `year` or else `dates`, and for each date."""
         for year in years_of(question):
             if any(int(year) in field.values for field in self._fields("year")):
                 yield f"year={year}"
@@ -167,7 +167,7 @@ class FilterSuggester:
 
     @cached_property
     def _names(self) -> Mapping[tuple[str, ...], str]:
-        """Map the folded words of each field value to a condition. If fields share a value, the first field counts."""
+        """The condition for each field value, by the value's words. If fields share a value, the first field counts."""
         names: dict[tuple[str, ...], str] = {}
         for name in _NAMED_BY:
             for field in self._fields(name):
@@ -184,7 +184,7 @@ class FilterSuggester:
 
 
 class QuestionAnalyser:
-    """Analyses questions to the given generations. Many threads may share one object."""
+    """Analyses the questions that are asked about the given generations. Many threads may share one object."""
 
     def __init__(self, generations: Sequence[Searchable], query: QuerySettings, aliases: Aliases = NO_ALIASES) -> None:
         languages = tuple(dict.fromkeys(one.tokeniser.language for one in generations))
@@ -222,7 +222,7 @@ class QuestionAnalyser:
         )
 
     def complete(self, variant: QueryVariant) -> QueryVariant:
-        """Add alternative names, the keyword likeness and the language to a query variant."""
+        """Return the query variant with alternative names, its likeness to keywords, and its language."""
         also, names = list(variant.also), []
         for named in self._aliases.in_question(variant.keywords):
             if any(each.stems(named.name) for each in self._tokenisers):
@@ -238,9 +238,9 @@ class QuestionAnalyser:
 def apply_filters(
     conditions: Sequence[Condition], suggested: Sequence[str], generations: Sequence[Searchable]
 ) -> tuple[FilterLimits, tuple[Condition, ...]]:
-    """Return allowed chunks and applied conditions. If no chunk fulfils all, the suggested conditions are dropped.
+    """Return the chunks that fulfil `conditions` and the suggested conditions, and the conditions that were applied.
 
-    Raises UsageError.
+    If no chunk fulfils all of them, the suggested conditions are dropped. Raises UsageError.
     """
     own = tuple(conditions)
     if not suggested:

@@ -18,7 +18,7 @@ class PatternFile:
         self._content = tomllib.loads(path.read_text(encoding="utf-8"))
 
     def pattern(self, name: str) -> re.Pattern[str]:
-        """Compile the expression with this name. Raises KeyError if the file has none."""
+        """Compile the regular expression `name`. Raises KeyError if the file does not contain it."""
         if name in self._content["any_case"]:
             return re.compile(self._expanded(self._content["any_case"][name]), re.IGNORECASE)
         return re.compile(self._expanded(self._content["exact_case"][name]))
@@ -28,15 +28,15 @@ class PatternFile:
         return {name: self.pattern(name) for case in ("any_case", "exact_case") for name in self._content.get(case, {})}
 
     def part(self, name: str) -> str:
-        """Return the expression with this name from the table `parts`. Raises KeyError if the file has none."""
+        """Return the part `name`, which other expressions include. Raises KeyError if the file does not contain it."""
         return self._expanded(self._content["parts"][name])
 
     def words(self, name: str) -> frozenset[str]:
-        """Return the word list with this name from the table `words`. Raises KeyError if the file has none."""
+        """Return the word list `name` from the table `words`. Raises KeyError if the file does not contain it."""
         return frozenset(self._content["words"][name].split())
 
     def rows(self, name: str) -> list[list[str]]:
-        """Return the rows of the array with this name, with all parts filled in. Raises KeyError if there is none."""
+        """Return the rows of the array `name`, with parts filled in. Raises KeyError if the file has no such array."""
         return [[self._expanded(text) for text in row] for row in self._content[name]]
 
     def _expanded(self, text: str) -> str:

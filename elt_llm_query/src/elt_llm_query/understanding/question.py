@@ -99,7 +99,7 @@ class ParsedQuestion:
 
     @property
     def asks_documents(self) -> bool:
-        """Whether the question asks which documents are about something."""
+        """Whether the question asks for documents on a topic, rather than for a fact."""
         return bool(_PATTERNS["documents_asked"].search(fold(self.text)))
 
     @property
@@ -112,12 +112,12 @@ _tokeniser_of = cache(KeywordTokeniser)
 
 
 def asks_for_relations(question: str) -> bool:
-    """Return whether a question is about the parts of an enterprise model, such as what an entity is related to."""
+    """Return whether a question is about entities of an enterprise model, such as what an entity is related to."""
     return bool(_PATTERNS["relations_asked"].search(fold(question)))
 
 
 def parse_question(question: str, tokeniser: KeywordTokeniser | None = None) -> ParsedQuestion:
-    """Parse a question. `tokeniser` is the collection's tokeniser, by default the one for the question's language."""
+    """Parse a question. `tokeniser` is the collection's; by default, it is that of the question's language."""
     text = " ".join(question.split())
     language = question_language(text)
     for mistyped, meant in _MISTYPED if language == "en" else ():
@@ -204,7 +204,7 @@ _LETTERS = {"es": frozenset("ñ¿¡"), "fr": frozenset("èêçîôûœ"), "lt": 
 
 
 def asked_language(text: str, guess: str) -> str:
-    """Return "es", "fr" or "lt" if function words and letters show that language, else `guess` ("en" or "de")."""
+    """Return "es", "fr" or "lt" if the text's function words and letters indicate it, else `guess` ("en" or "de")."""
     words = re.findall(r"[^\W\d_]+", fold(text))
     spelled = frozenset(lower(text))
     counts = {
@@ -216,7 +216,7 @@ def asked_language(text: str, guess: str) -> str:
 
 
 def shown_language(text: str) -> str:
-    """Return the language that a question's function words show, or "" if it contains no known function word."""
+    """Return the language that the question's words indicate, or "" if none of them is a known function word."""
     language = asked_language(text, question_language(text))
     english = language == "en" and not ENGLISH_WORDS & set(re.findall(r"[^\W\d_]+", text.lower()))
     return "" if english else language
@@ -238,7 +238,10 @@ _QUOTED_PHRASE = re.compile(r"[\"“„«][^\"“”„«»]{2,60}[\"”“»]")
 
 
 def keyword_likeness(question: ParsedQuestion) -> float:
-    """Return 0 (a sentence) to 1 (keywords alone), depending on the number of words and the share of codes."""
+    """Return how much the question looks like keywords, from 0 (a sentence) to 1 (only keywords).
+
+    Few words, codes such as "AB-12" and quoted phrases raise the value.
+    """
     content = len(set(question.surfaces))
     short = _SHORT.get(content, 0.0)
     quoted = sum(len(phrase.split()) for phrase in _QUOTED_PHRASE.findall(question.text))

@@ -26,7 +26,7 @@ OTHERS, NO_WORD, NOTHING = "others match better", "it has no word of the questio
 
 @dataclass(frozen=True)
 class CollectionRoute:
-    """The indexes of the collections to search (`searched`), and the score and reason of every collection."""
+    """The collections to search, by index (`searched`), and the score of each collection with the reason."""
 
     searched: tuple[int, ...]
     details: Mapping[str, Mapping[str, Any]]
@@ -34,7 +34,7 @@ class CollectionRoute:
 
     @property
     def note(self) -> str:
-        """A note that some collections are not searched, or an empty text."""
+        """A note that not all collections are searched, or an empty text."""
         if len(self.searched) == len(self.details):
             return ""
         return (
@@ -74,7 +74,7 @@ class CollectionRouter:
         self._nodes = sum(one.generation.size for one in self._collections)
 
     def route(self, variant: QueryVariant, allowed: Sequence[AllowedChunks] | None = None) -> CollectionRoute | None:
-        """Choose collections for a query variant, given their allowed chunks. Return None if all are to be searched."""
+        """Choose the collections for a query variant. Return None if all are to be searched."""
         sizes = [one.count for one in allowed] if allowed else [one.generation.size for one in self._collections]
         findable = [index for index, size in enumerate(sizes) if size]
         if len(findable) <= self._above:
@@ -99,7 +99,7 @@ class CollectionRouter:
         return CollectionRoute(tuple(sorted(reasons)), details, common)
 
     def _scores(self, variant: QueryVariant, allowed: Sequence[AllowedChunks] | None) -> list[float]:
-        """Return each collection's best BM25 score, with word weights from all collections together."""
+        """Return the best BM25 score in each collection, with word weights from all collections together."""
         words = " ".join((variant.keywords, *(other for one in variant.names for other in one.others)))
         generations = [one.generation for one in self._collections]
         stems = [tuple(dict.fromkeys(one.tokeniser.stems(words))) for one in generations]
@@ -120,7 +120,7 @@ class CollectionRouter:
     def _collections_with_names(
         self, variant: QueryVariant, findable: Sequence[int]
     ) -> tuple[dict[int, str], tuple[str, ...]]:
-        """Return, by index, collections that contain a name from the question, and the names that too many contain."""
+        """Return the collections, by index, that contain a name from the question, and names in too many of them."""
         named: dict[int, str] = {}
         common = []
         others = [other for one in variant.names for other in one.others]
@@ -137,7 +137,7 @@ class CollectionRouter:
         return named, tuple(common)
 
     def _has_name(self, index: int, name: str) -> bool:
-        """Return whether the words of a name are adjacent in one of the first chunks that contain them all."""
+        """Return whether the words of a name follow each other in one of the first chunks that contain them all."""
         generation = self._collections[index].generation
         stems = generation.tokeniser.stems(name)
         if len(stems) == 1:

@@ -25,7 +25,7 @@ _JOINING = frozenset({"da", "de", "fi", "hu", "nl", "no", "sv"})  # languages th
 
 
 class WordDictionaries:
-    """simplemma's word forms. Loading them takes .1 s (English) to .5 s (German). Many threads may share one object."""
+    """The word forms in simplemma's dictionaries, which load in .1 to .5 s. Many threads may share one object."""
 
     def __init__(self) -> None:
         self._loaded: dict[str, Mapping[str, str]] = {}
@@ -74,12 +74,12 @@ def edit_distance(one: str, other: str, most: int) -> int:
 
 
 def is_transposition(one: str, other: str) -> bool:
-    """Return whether two words differ only by two swapped neighbouring letters."""
+    """Return whether two words differ only in that two neighbouring letters are swapped."""
     return edit_distance(one, other, 1) == 1 and Levenshtein.distance(one, other) == 2
 
 
 def single_edits(word: str) -> list[str]:
-    """Return all strings one edit away that keep the first letter, swaps first. New letters are a-z or in the word."""
+    """Return every string that is one edit away and has the same first letter. Swaps of letters come first."""
     letters = sorted({*string.ascii_lowercase, *word})
     splits = [(word[:end], word[end:]) for end in range(1, len(word) + 1)]
     swapped = [left + right[1] + right[0] + right[2:] for left, right in splits if len(right) > 1]
@@ -95,7 +95,7 @@ _UMLAUTS = ("ae", "oe", "ue", "aa")  # may be typed instead of a letter with dia
 
 
 class Vocabulary:
-    """The stems of a collection. Many threads may share one object."""
+    """The stems that a collection's chunks contain. Many threads may share one object."""
 
     def __init__(self, generation: Searchable) -> None:
         self._generation = generation
@@ -103,7 +103,7 @@ class Vocabulary:
         self._plain: dict[str, tuple[list[str], frozenset[str]]] = {}
 
     def words_by_stem(self, words: Iterable[str]) -> dict[str, list[str]]:
-        """Group the words by stem, leaving out stems that occur in no chunk."""
+        """Return the words grouped by their stem, without those whose stem occurs in no chunk."""
         stems = {word: self._generation.tokeniser.stems_of_guess(word) for word in filter(self._may_start, words)}
         known = self._known(stems)
         by_stem: dict[str, list[str]] = {}
@@ -114,7 +114,7 @@ class Vocabulary:
         return by_stem
 
     def lacking(self, words: Sequence[str]) -> list[str]:
-        """Return the words that no chunk contains. A word without stems, such as a stopword, counts as present."""
+        """Return the words that occur in no chunk. A word without a stem, such as a stopword, is never one of them."""
         stems = {word: self.stems(word) for word in words}
         known = self._known(stems)
         return [word for word, own in stems.items() if own and not any(known[stem] for stem in own)]
@@ -124,7 +124,7 @@ class Vocabulary:
         return self._generation.frequencies(stems, allowed)
 
     def near(self, stem: str, most: int) -> list[tuple[str, int]]:
-        """Return the stems with the same first letter that are at most `most` edits away, with their distances."""
+        """Return similar stems with their distances: at most `most` edits away, and with the same first letter."""
         if not _is_plain(stem):
             return []
         # Edits at both ends of one word are rare, so two letters must agree at either end.
@@ -144,18 +144,18 @@ class Vocabulary:
         return min(having, key=lambda word: (edit_distance(typed, word, len(word)), word), default="")
 
     def _known(self, stems: Mapping[str, Sequence[str]]) -> Mapping[str, int]:
-        """Return the number of chunks that contain each stem, for the stems of all words at once."""
+        """Return how many chunks contain each stem. One query serves all words."""
         return self._generation.frequencies(tuple(dict.fromkeys(stem for own in stems.values() for stem in own)))
 
     def _may_start(self, word: str) -> bool:
-        """Return whether a stem may start with the word's prefix. If not, the word need not be stemmed."""
+        """Return whether a stem in the collection starts like the word. If not, the word need not be stemmed."""
         prefix = word[:_PREFIX]
         if not prefix.isascii() or any(umlaut in word[: _PREFIX + 1] for umlaut in _UMLAUTS):
             return True
         return prefix in self._beginning(prefix[:1])[1]
 
     def _beginning(self, letter: str) -> tuple[list[str], frozenset[str]]:
-        """Return the plain stems that start with a letter, ascending, and their prefixes."""
+        """Return the plain stems that start with a letter, in ascending order, and the set of their prefixes."""
         if letter not in self._plain:  # two threads may compute this at once, with the same result
             stems = list(filter(_is_plain, self._generation.stems_beginning(letter)))
             self._plain[letter] = stems, frozenset(stem[:_PREFIX] for stem in stems)
@@ -203,7 +203,7 @@ def nearest_word(typed: str, searched: SearchedWords, is_real: Callable[[str], b
 
 
 def _most_frequent(distances: Mapping[str, int], searched: SearchedWords) -> dict[str, int]:
-    """Return the frequencies, in the allowed chunks, of the nearest and most frequent stems."""
+    """Return the frequencies, in the allowed chunks, of the best few stems: nearest first, then most frequent."""
     found = [each.frequencies(tuple(distances), allowed) for each, allowed in searched]
     counts = {stem: sum(one[stem] for one in found) for stem in distances}
     order = sorted((stem for stem in counts if counts[stem]), key=lambda stem: (distances[stem], -counts[stem], stem))
@@ -213,7 +213,7 @@ def _most_frequent(distances: Mapping[str, int], searched: SearchedWords) -> dic
 def _spelling(
     stem: str, typed: str, guesses: Sequence[str], searched: SearchedWords, is_real: Callable[[str], bool]
 ) -> str:
-    """Return a dictionary word among the guesses, else a similar word from a chunk, else an empty text."""
+    """Return the first guess that is a dictionary word, else a similar word from a chunk, else an empty text."""
     real = next(filter(is_real, guesses), "")
     if real:
         return real
@@ -259,7 +259,7 @@ class SpellingCorrector:
         return {word: other for word, other in meant.items() if other}
 
     def _unknown(self, words: Sequence[str]) -> list[str]:
-        """Return the words that occur in no collection, except words that are never corrected."""
+        """Return the words that occur in no collection, without words that must not be corrected."""
         usual = (word for word in words if word.islower() or (word.istitle() and not word.isupper()))
         left = [word for word in usual if lower(word) not in self._kept] if any(self._searched) else []
         for vocabulary in self._vocabularies:

@@ -47,7 +47,7 @@ BELOW_FIRST = 0.999  # the best chunk stays first: all others get at most this s
 
 
 def bridge_names(text: str, question: str, tokeniser: KeywordTokeniser) -> list[str]:
-    """Return at most 8 names from a chunk, in text order, that contain a word missing from the question."""
+    """Return up to 8 names in a chunk, in text order, that contain a word which the question does not."""
     known = set(tokeniser.stems(question))
     names: dict[str, str] = {}
     for match in _NAME.finditer(text[:MOST_CHARACTERS]):
@@ -67,7 +67,7 @@ def missing_words(question: str, chunk: str, tokeniser: KeywordTokeniser) -> lis
 
 
 def link_strength(source: StoredNode, other: StoredNode, question: str) -> float:
-    """Return 1 if `source` names the title of `other`, 0.5 if `other` names the title of `source`, else 0.
+    """Return 1 if the text of `source` names the title of `other`, 0.5 in the opposite case, else 0.
 
     Titles are compared word by word, without additions in parentheses. Chunks with the same title have no link. A title
     in the question does not count as a link to its document.
@@ -104,7 +104,7 @@ def _spaced(text: str) -> str:
 
 @dataclass
 class _Hops:
-    """The candidates and follow-up questions from the search passes for one question so far."""
+    """The state of one multi-hop search: the candidates and follow-up questions from its passes so far."""
 
     first: list[SearchCandidate]
     later: list[Sequence[SearchCandidate]]
@@ -112,7 +112,7 @@ class _Hops:
     followed: dict[NodeKey, str]
 
     def combined(self) -> list[SearchCandidate]:
-        """Return the best chunk of the question, then all other chunks by score plus the gain from follow-ups."""
+        """Return all chunks: the question's best chunk, then all others by score plus the gain from follow-ups."""
         if not self.first:
             return []
         head, own = self.first[0], {one.key: one.score for one in self.first}
@@ -155,7 +155,7 @@ class MultiHopStrategy:
         return combined_result(passes, first, hops.combined(), follow_ups=follow_ups)
 
     def _hop(self, question: QueryVariant, hops: _Hops, generations: dict[str, Searchable], passes: PassRunner) -> bool:
-        """Search for a follow-up to the best unused chunk. Return False without such a chunk or a new follow-up."""
+        """Ask one follow-up to the best unused chunk. Return False if there is no such chunk or no new follow-up."""
         combined = hops.combined()
         source = next((one for one in combined if one.key not in hops.followed), None)
         if source is None:

@@ -30,7 +30,7 @@ VARIANT_SHARE = 0.5  # weight of a chunk's best score for a variant, relative to
 
 
 def variants_by_rules(question: ParsedQuestion, most: int) -> list[str]:
-    """Return at most `most` variants: the question's parts, each name with the other words, and the content words."""
+    """Return up to `most` variants: the question's parts, each name with the other words, and its content words."""
     variants = list(question.parts)
     if len(question.names) > 1:
         rest = [word for word in question.surfaces if not any(word in name for name in question.names)]
@@ -40,7 +40,7 @@ def variants_by_rules(question: ParsedQuestion, most: int) -> list[str]:
 
 
 def _usable(variants: list[str], question: str, most: int) -> list[str]:
-    """Return the first `most` distinct variants that are not empty, too long or equal to the question."""
+    """Return the first `most` distinct variants. Empty, very long ones and the question itself are left out."""
     distinct: dict[str, str] = {}
     for variant in variants:
         if len(variant) <= _LONGEST_VARIANT:
@@ -74,7 +74,7 @@ class MultiQueryStrategy:
         return combined_result(passes, first, combined, variants=variants)
 
     def _variants_by_model(self, question: str, passes: PassRunner) -> list[str]:
-        """Return variants from the language model; report a failure if the model fails or writes no variant."""
+        """Return the language model's variants. If it fails or writes none, return none and report the failure."""
         if self.llm is None:
             return []
         instead = "variants of the question were made by rules"
@@ -92,7 +92,7 @@ MOST_HYDE_CHARACTERS = 800  # short enough for an embedding model to read comple
 
 @dataclass(frozen=True)
 class HydeStrategy:
-    """Searches once, with a vector that includes a hypothetical answer. Without such an answer, acts like `hybrid`."""
+    """Searches once, with a vector that includes a hypothetical answer. If a model writes none, acts like `hybrid`."""
 
     retrievers: RetrieverChoice
     llm: LLM | None = None

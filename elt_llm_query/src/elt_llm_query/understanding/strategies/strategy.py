@@ -97,7 +97,7 @@ class AutoStrategy:
 
 
 def choose_route(question: ParsedQuestion) -> ChooseDetails:
-    """Choose a strategy for a question by rules, with the reason."""
+    """Choose the strategy for a question by rules. Return its name and the reason."""
     text, words = question.text, question.text.split()
     if len(words) <= MOST_LOOKED_UP and all(_CODE.fullmatch(word.strip("?.,")) for word in words):
         return ChooseDetails(strategy="sparse", reason="it consists only of codes")
@@ -114,7 +114,7 @@ def choose_route(question: ParsedQuestion) -> ChooseDetails:
 
 
 def deduplicate(rankings: Iterable[Sequence[SearchCandidate]]) -> dict[NodeKey, SearchCandidate]:
-    """Return the distinct candidates of all rankings by key, each from the first ranking that contains it."""
+    """Return the distinct candidates of all rankings, by key. For repeated ones, the first ranking counts."""
     kept: dict[NodeKey, SearchCandidate] = {}
     for candidate in chain.from_iterable(rankings):
         kept.setdefault(candidate.key, candidate)
@@ -145,7 +145,7 @@ def combined_result(
     variants: Sequence[str] | None = None,
     follow_ups: Sequence[Mapping[str, str]] | None = None,
 ) -> RerankResult:
-    """Record the combined ranking of all passes in the stage `combine`, and return it as the result."""
+    """Return the combined ranking of all passes as a result, and record it in the stage `combine`."""
     with passes.log.stage(CombineDetails.stage) as stage:
         details = CombineDetails(
             variants=variants,
@@ -163,7 +163,7 @@ _QUOTES = "\"'`\u201c\u201d\u201e\u00ab\u00bb*_ \t"
 
 
 def ask_helper_model(llm: LLM, prompt: str, passes: PassRunner, instead: str) -> str:
-    """Return the start of a model's reply. On failure, return "" and report the fallback `instead` in `passes`."""
+    """Return the first part of a model's reply. If the model fails, return "" and report `instead`, the fallback."""
     try:
         reply = complete_prompt(llm, prompt, passes.cancelled).text[:MOST_REPLIED]
     except EltError as failure:
@@ -176,6 +176,6 @@ def ask_helper_model(llm: LLM, prompt: str, passes: PassRunner, instead: str) ->
 
 
 def reply_lines(reply: str) -> list[str]:
-    """Return the distinct lines that contain letters or digits, stripped of list marks and quotation marks."""
+    """Return the distinct lines of a reply that contain letters or digits, without list marks or quotation marks."""
     bare = (_MARK.sub("", line).strip(_QUOTES) for line in reply.splitlines())
     return list(dict.fromkeys(" ".join(line.split()) for line in bare if any(map(str.isalnum, line))))
