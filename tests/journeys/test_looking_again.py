@@ -56,7 +56,7 @@ def test_if_the_first_answer_is_kept_it_is_returned_with_the_chunks_it_was_writt
 
 def test_the_answer_that_a_stream_shows_last_is_the_final_answer(library: Library) -> None:
     shown = ask(library, MIXED, LOOK, INVENTED, show="--stream").out
-    last = shown.rpartition("The first answer stays:")[2]
+    last = shown.rpartition("The first answer again:")[2]
     assert "Sources\n[1] loans.md" in shown
     assert last.startswith("\nBooks may be borrowed for four weeks")
 

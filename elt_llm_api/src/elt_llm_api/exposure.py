@@ -103,7 +103,9 @@ def _reject_weak_token(token: str | None) -> None:
             f"A token needs {SHORTEST_TOKEN} characters or more; this one has {len(token)}.", hint=_GENERATE_HINT
         )
     if not all("!" <= sign <= "~" for sign in token):
-        raise UsageError("A token may contain only ASCII letters, digits and punctuation.", hint=_GENERATE_HINT)
+        raise UsageError(
+            "A token may contain only ASCII letters, digits and punctuation, no spaces.", hint=_GENERATE_HINT
+        )
 
 
 def _bind_error(host: str, port: int, error: OSError | OverflowError) -> UsageError:

@@ -393,8 +393,7 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
 
     A damaged collection is left out with a note, unless none can be searched. By default, the settings determine
     `embedding`, `caches`, `llm` and `make_reranker`; collections embedded by different models need `embedding` to
-    contain each of these models. Documents that do not fulfil their collection's `conditions` affect no result. The
-    caller closes `databases`.
+    contain each of these models. Documents that do not fulfil their collection's `conditions` affect no result.
     Raises UsageError, UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError, SettingsError.
     """
     with ExitStack() as opened:

@@ -164,7 +164,9 @@ def test_suggested_filters_that_exclude_every_chunk_are_dropped_with_a_note(
 ) -> None:
     found = ask(generation, embedding, "What of 2022 is in the archive?", "apply")
     assert len(found.chunks) == 3
-    assert any(note.startswith("No chunk has year=2022 and section=Archive") for note in found.notes)
+    assert any(
+        note.startswith("The question suggests year=2022 and section=Archive, but no chunk") for note in found.notes
+    )
 
 
 def test_no_filter_is_suggested_for_a_field_that_already_has_a_condition(

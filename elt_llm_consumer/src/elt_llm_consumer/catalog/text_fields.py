@@ -144,10 +144,7 @@ class TextField:
         self._duties = TableField(settings.listed_under, statements, section.record_words)
 
     def facts(self, name: str, *, deeper: bool = False, with_chunks: bool = False) -> FieldFacts:
-        """Return what the texts state about `name`. If `deeper`, a search retrieves twice as many chunks.
-
-        Raises RetrievalError if the search fails.
-        """
+        """Return what the texts state about `name`; `deeper` doubles the chunks to retrieve. Raises RetrievalError."""
         named = [
             one
             for one in self._statements.of(name)

@@ -95,8 +95,7 @@ class Conversation:
         """Rewrite the question, answer it, and store the turn. The result contains the rewritten question.
 
         `options` are passed to the engine. The result's notes show how the question was rewritten, and report if the
-        turn could not be stored. Raises UsageError if the session no longer exists. Errors of the engine are raised
-        too, and then no turn is stored.
+        turn could not be stored. Raises UsageError if the session no longer exists, and the errors of the engine.
         """
         started = time.perf_counter()
         turns = self._sessions.turns(self._session_id, last=_RECENT_TURNS)

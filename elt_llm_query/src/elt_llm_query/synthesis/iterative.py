@@ -149,9 +149,8 @@ def search_further(
 ) -> list[RetrievedChunk]:
     """Return `chunks`, followed by the new chunks from further searches, which a language model chooses step by step.
 
-    The search ends at the step DONE or after `most_steps`. If chunks with some of the question's words were missing, it
-    also ends once all words are found. Every step is recorded as a stage of the log. Raises the errors of the language
-    model and RetrievalError.
+    The search ends at the step DONE, after `most_steps`, or once all words that were missing have been found.
+    Every step is a stage of the log. Raises RetrievalError and the errors of the language model.
     """
     collected = list(chunks)
     was_missing = quality.missing
