@@ -44,7 +44,7 @@ def server(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     folder = tmp_path_factory.mktemp("pages") / "project"
     shutil.copytree(sample_folder, folder)
     left = folder / ".elt_llm" / "ui" / "left.txt"
-    left.parent.mkdir()
+    left.parent.mkdir(exist_ok=True)
     left.write_text("of a previous server", encoding="utf-8")
     with served(folder, environment=EXTRACTIVE) as one:
         yield one
