@@ -1,4 +1,4 @@
-"""Run one job in its own process, which is forked from the fork server of `serve.jobs.runner`.
+"""Run one job in its own process, forked from the fork server that `serve.jobs.runner` starts.
 
 When the server ends, the process stops as on SIGTERM, so that no job runs without a server and no job runs twice.
 """
@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import closing
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
@@ -38,7 +39,8 @@ def run_in_child(identity: str, loaded: LoadedSettings, environment: Mapping[str
     os.nice(_NICENESS)
     os.environ.clear()
     os.environ.update(environment)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with Path(os.devnull).open("wb") as nothing:
+        os.dup2(nothing.fileno(), sys.stdout.fileno())
     threading.Thread(target=_stop_with_server, name="server-watch", daemon=True).start()
     signal.signal(signal.SIGTERM, _request_stop)
     try:
@@ -90,8 +92,9 @@ def _run_and_record(queue: JobQueue, identity: str, loaded: LoadedSettings) -> i
 def _stop_with_server() -> None:
     """Wait until the server has ended, then stop the process, by force if it takes too long."""
     server = multiprocessing.parent_process()
-    if server is not None:
-        server.join()
+    if server is None:
+        return
+    server.join()
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(_SECONDS_TO_STOP)
     os.kill(os.getpid(), signal.SIGKILL)

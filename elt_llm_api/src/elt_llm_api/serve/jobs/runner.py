@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
-from threading import Event, Thread
+from threading import Event, Thread, Timer
 
 from elt_llm_core.errors import EltError
 from elt_llm_core.settings.loader import INDEX_KEY_FILE_VARIABLE, INDEX_KEY_VARIABLE, LoadedSettings
@@ -43,11 +43,8 @@ _log = logging.getLogger(__name__)
 class JobLane:
     """Runs the jobs of some kinds, one at a time, until `stop` is set."""
 
-    def __init__(
-        self, queue: JobQueue, current_settings: SettingsSource, kinds: tuple[str, ...], stop: Event, *, prepare: bool
-    ) -> None:
+    def __init__(self, queue: JobQueue, current_settings: SettingsSource, kinds: tuple[str, ...], stop: Event) -> None:
         self._queue, self._current_settings, self._kinds, self._stop = queue, current_settings, kinds, stop
-        self._prepare = prepare
         self._delays: dict[str, tuple[int, float]] = {}
         """Number of failed starts by job id, and the monotonic time in seconds before which the job does not start."""
         self._recovered_at = -_RECOVERY_SECONDS
@@ -55,17 +52,12 @@ class JobLane:
 
     def run(self) -> None:
         """Run jobs until the stop event is set. While the database cannot be written, wait and try again."""
-        prepare_at = time.monotonic() + _SECONDS_BEFORE_PREPARATION
         while not self._stop.is_set():
             try:
                 job = self._next()
                 if job is not None:
                     self._run_job(job)
                     continue
-                if self._prepare and time.monotonic() > prepare_at:
-                    self._prepare = False
-                    _fork_server()
-                    forkserver.ensure_running()
             except (EltError, OSError) as error:
                 _log.warning("Jobs wait: %s", error)
                 self._stop.wait(_SECONDS_AFTER_FAULTS)
@@ -126,14 +118,23 @@ class JobLane:
 def _start_child(job: QueuedJob, loaded: LoadedSettings) -> BaseProcess:
     # The child gets the settings as an argument, not these variables, which may contain the server's token.
     environment = {it: value for it, value in os.environ.items() if it in _KEPT or not it.startswith("ELT_LLM_")}
-    process = _fork_server().Process(target=run_in_child, args=(job.id, loaded, environment), name=f"job-{job.id}")
+    process = _start_fork_server().Process(
+        target=run_in_child, args=(job.id, loaded, environment), name=f"job-{job.id}"
+    )
     process.start()
     return process
 
 
-def _fork_server() -> ForkServerContext:
+def _start_fork_server() -> ForkServerContext:
+    """Start the fork server unless it runs already, and return the context that creates processes in it.
+
+    The calling thread no longer receives Ctrl-C, and nor does the fork server, which would print a traceback.
+    """
+    resource_tracker.ensure_running()  # it unblocks the signal after its start
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(_PRELOADED))
+    forkserver.ensure_running()
     return context
 
 
@@ -146,20 +147,21 @@ def run_queued_jobs(queue: JobQueue, current_settings: SettingsSource, *, prepar
 
     Several servers may run the queue of one data directory, because the process that runs a job holds the job's lock.
     When the block ends, running jobs are queued again. Jobs that ended long ago are deleted first. With `prepare`, the
-    fork server starts once the first seconds have passed without a job, so that the first job does not wait for it.
+    fork server starts a few seconds later, so that the first job need not wait for it.
     """
     queue.forget_ended((datetime.now(UTC) - timedelta(days=_DAYS_KEPT)).isoformat(timespec="seconds"))
     stop = Event()
-    lanes = [
-        JobLane(queue, current_settings, tuple(WRITING_KINDS), stop, prepare=prepare),
-        JobLane(queue, current_settings, tuple(READING_KINDS), stop, prepare=False),
-    ]
+    lanes = [JobLane(queue, current_settings, tuple(kinds), stop) for kinds in (WRITING_KINDS, READING_KINDS)]
     threads = [Thread(target=lane.run, name=f"jobs-{number}") for number, lane in enumerate(lanes)]
+    preparation = Timer(_SECONDS_BEFORE_PREPARATION, _start_fork_server)
+    if prepare:
+        preparation.start()
     for thread in threads:
         thread.start()
     try:
         yield
     finally:
         stop.set()
+        preparation.cancel()
         for thread in threads:
             thread.join()
