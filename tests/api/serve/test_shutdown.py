@@ -1,5 +1,6 @@
 """A second signal stops the server without waiting for running requests."""
 
+import os
 import signal
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -47,6 +48,29 @@ def test_a_second_signal_stops_the_server_at_once(own_samples: CommandLine, tmp_
         assert running.end(signal.SIGTERM) == 143  # the first signal alone would give exit code 130
         with pytest.raises(httpx.TransportError):
             answer.result()
+
+
+def test_ctrl_c_while_the_fork_server_of_jobs_loads_its_modules_prints_no_traceback(
+    own_samples: CommandLine, tmp_path: Path
+) -> None:
+    with serving(own_samples.folder, tmp_path) as running:
+        assert becomes_true(lambda: bool(loading_fork_servers(running.process.pid)), seconds=60)
+        # A terminal sends the signal to every process of the server.
+        os.kill(loading_fork_servers(running.process.pid)[0], signal.SIGINT)
+        assert running.end(signal.SIGINT) == 130
+    assert "Traceback" not in running.output
+
+
+def loading_fork_servers(pid: int) -> list[int]:
+    """Return the children of a process that are fork servers of `multiprocessing` and have begun to load modules."""
+    listed = " ".join(file.read_text() for file in Path(f"/proc/{pid}/task").glob("*/children"))
+    folders = [Path(f"/proc/{child}") for child in listed.split()]
+    return [
+        int(folder.name)
+        for folder in folders
+        if b"multiprocessing.forkserver" in (folder / "cmdline").read_bytes()
+        and "pydantic_core" in (folder / "maps").read_text()
+    ]
 
 
 def refuses(running: RunningCommand) -> bool:
