@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -195,7 +196,10 @@ def test_a_warning_is_printed_for_an_exposed_or_remote_model_server() -> None:
 
 def _listening(pid: int) -> set[tuple[str, int]]:
     """Return the IPv4 addresses that a process listens on, and its number of IPv6 sockets."""
-    mine = {Path(f"/proc/{pid}/fd/{one.name}").readlink().name for one in Path(f"/proc/{pid}/fd").iterdir()}
+    mine = set()
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # The process may close it meanwhile, for instance while it loads a module.
+            mine.add(descriptor.readlink().name)
     found = set()
     for table in ("tcp", "tcp6"):
         for line in Path(f"/proc/net/{table}").read_text(encoding="ascii").splitlines()[1:]:
