@@ -83,6 +83,8 @@ def measured(measure: Measured, vectors: NDArray[np.float32], questions: NDArray
         points.retire(changed, [f"{place:036}" for place in range(CHANGED)])
 
     print(f"{CHANGED} points changed: {sum(measure.seconds(change)):.2f} s of both")  # noqa: T201
+    _, server = measure.seconds(lambda: points.nearest(changed, questions, DEPTH))
+    print(f"after that: {server / len(questions) * 1000:.1f} ms of the server for a question")  # noqa: T201
     [(size,)] = measure.database.rows("SELECT pg_total_relation_size(to_regclass(?))", (table_name(VIEW.lineage),))
     print(f"{size / 1e6:.0f} MB")  # noqa: T201
     return recall

@@ -3,6 +3,10 @@
 A lineage is a series of generations that share points. Each has its own table, so that its graph contains no points of
 other collections and is built after the rows are loaded, and dropping the table leaves nothing behind. All statements
 run in the store's session, so a writer that has lost its lock can no longer write points.
+
+Adding a point to a graph takes milliseconds. Therefore a graph contains only the points that existed when it was built,
+as long as they are alive; a search reads all others (the "loose" points) one by one. A publish builds the graph again
+if more than a tenth of the points is loose.
 """
 
 import struct
@@ -43,13 +47,17 @@ MIN_PGVECTOR = (0, 8, 4)  # earlier versions can corrupt an index
 _LINEAGES = f"{POINTS_SCHEMA}.lineages"
 _INDEXED_DIMENSION = 4000  # the maximum for a `halfvec` in a graph; longer vectors are searched exactly
 _EFFORT, _MOST_EFFORT = 200, 1000  # candidates per search; 200 give a recall@50 of .99 at 100,000 points
+# From 100,000 points on, each point gets at least 32 links, chosen among at least 200 candidates, as with usearch.
+_MANY, _LINKS_OF_MANY, _CANDIDATES_OF_MANY = 100_000, 32, 200
+_GRAPH, _LOOSE = "_graph_", "_loose_"  # in the names of indexes, before the generation for which a graph was built
 _MOST_MEMORY = 512 << 10  # kilobytes for building a graph, unless the server's own setting is higher
 _BYTES_OF_LINK = 60  # per link of a point at the lowest level, including the links at higher levels
 _SESSION = {
     "hnsw.iterative_scan": "strict_order",  # search on while results belong to other generations
     "plan_cache_mode": "force_custom_plan",  # a generic plan would read the whole table
 }
-_ALIVE_IN = "born <= ? AND died > ?"
+_MOST_LOOSE = 10  # the graph is built again when more than one of so many points is loose
+_ALIVE_IN = "born <= ?1 AND died > ?1"
 _OF_CALLER = [f"elt_llm.codes_{number}" for number in range(len(OWNER_FIELDS))]
 # Each SELECT runs once per search, so the index on codes can be used. Without the first setting, no row is visible.
 _ALLOWED = [f"codes && (SELECT CAST(nullif(current_setting('{name}', true), '') AS bigint[]))" for name in _OF_CALLER]
@@ -72,7 +80,7 @@ class PgvectorPoints(Closeable):
     def is_exact(self, view: PointsView) -> bool:
         """Return whether every search is exact because the lineage has no graph yet."""
         with _translated():
-            return not self._exists(f"{table_name(view.lineage)}_graph")
+            return self._graph_of(table_name(view.lineage)) is None
 
     def prepare(self) -> None:
         """Create the extension and the schema if needed. Write and delete one point as a check."""
@@ -97,7 +105,7 @@ class PgvectorPoints(Closeable):
                 self.database.execute(statement, (number,))
 
     def write(self, view: PointsView, collection: str, points: Iterable[Point]) -> None:
-        """Write points that exist from the generation of `view` onwards, by COPY, and build missing indexes."""
+        """Write points that exist from the generation of `view` onwards, by COPY, and build indexes if necessary."""
         table = table_name(view.lineage)
         with _translated():
             if not self._exists(table):
@@ -108,7 +116,9 @@ class PgvectorPoints(Closeable):
             self.database.execute(f"CREATE INDEX IF NOT EXISTS {name}_codes ON {table} USING gin (codes)")
             [(size,)] = self.database.rows(f"SELECT count(*) FROM {table}")  # noqa: S608 - from the name of a lineage
             if size >= self.indexed_from and self.fingerprint.dimension <= _INDEXED_DIMENSION:
-                self._build_graph(table, f"{name}_graph", int(size))
+                number = self._graph_of(table)
+                if number is None or self._count(table, _loose(number)) * _MOST_LOOSE > size:
+                    self._build_graph(table, view.generation, int(size))
             self.database.execute(f"ANALYZE {table}")
 
     def retire(self, view: PointsView, node_ids: Sequence[str]) -> None:
@@ -141,24 +151,21 @@ class PgvectorPoints(Closeable):
         The graph contains vectors of half precision, so ordering by the stored vectors does not use the graph. With
         row-level security, the table's policy checks the caller's conditions once more.
         """
-        table, kind = table_name(view.lineage), f"{self._extension}.vector" if filters else self._half
-        codes = [f" AND {'NOT ' if one.denies else ''}codes && CAST(? AS bigint[])" for one in filters]
-        statement = (
-            f"SELECT node FROM {table} WHERE {_ALIVE_IN}{''.join(codes)}"  # noqa: S608 - from the name of a lineage
-            f" ORDER BY CAST(embedding AS {kind}) OPERATOR({self._extension}.<#>) CAST(? AS {kind}) LIMIT ?"
-        )
-        seen = (view.generation, view.generation, *(list(one.codes) for one in filters))
+        table = table_name(view.lineage)
         effort = min(max(_EFFORT, self.graph.ef_search, count), _MOST_EFFORT)
-        asked = [(*seen, str(vector.tolist()), count) for vector in vectors]
         settings = {**_SESSION, "hnsw.ef_search": str(effort), **self._caller_settings()}
         with _translated():
+            graph = None if filters else self._graph_of(table)
+            statement = self._exact(table, filters) if graph is None else self._by_graph(table, graph)
+            codes = [list(one.codes) for one in filters]
+            asked = [(view.generation, str(vector.tolist()), count, *codes) for vector in vectors]
             try:
                 found = self.database.rows_with(settings, statement, asked)
             except StoreError:
                 if self._exists(table):
                     raise
                 return [[] for _ in asked]  # another machine dropped the collection
-        return [[str(node) for (node,) in rows] for rows in found]
+        return [[str(row[0]) for row in rows] for rows in found]
 
     def seen_by(self, conditions: DocumentConditions) -> "PgvectorPoints":
         """Return an object that searches as a caller with these conditions, if row-level security is in force."""
@@ -166,7 +173,7 @@ class PgvectorPoints(Closeable):
 
     def count(self, view: PointsView) -> int:
         """Return the exact number of points in the generation of `view`."""
-        table, seen = table_name(view.lineage), (view.generation, view.generation)
+        table, seen = table_name(view.lineage), (view.generation,)
         with _translated():
             if not self._exists(table):
                 return 0
@@ -174,12 +181,45 @@ class PgvectorPoints(Closeable):
 
     def every_point(self, view: PointsView) -> Iterator[tuple[str, list[int]]]:
         """Yield the node id and codes of each point in the generation of `view`, in any order."""
-        table, seen = table_name(view.lineage), (view.generation, view.generation)
+        table, seen = table_name(view.lineage), (view.generation,)
         with _translated():
             yield from self.database.rows(f"SELECT node, codes FROM {table} WHERE {_ALIVE_IN}", seen)  # noqa: S608
 
     def close(self) -> None:
         """Do nothing, because the store closes its database."""
+
+    def _exact(self, table: str, filters: Sequence[PointsFilter]) -> str:
+        """Return the statement that reads all points with matching codes."""
+        codes = [
+            f"{'NOT ' if one.denies else ''}codes && CAST(?{place} AS bigint[])" for place, one in enumerate(filters, 4)
+        ]
+        return self._nearest_of(table, [_ALIVE_IN, *codes], f"{self._extension}.vector" if filters else self._half)
+
+    def _by_graph(self, table: str, graph: int) -> str:
+        """Return the statement that merges the nearest points in the graph with the nearest loose points."""
+        parts = (self._nearest_of(table, [_ALIVE_IN, which], self._half) for which in (_in_graph(graph), _loose(graph)))
+        both = " UNION ALL ".join(f"({part})" for part in parts)
+        return f"SELECT node FROM ({both}) AS found ORDER BY distance LIMIT ?3"  # noqa: S608 - from a lineage's name
+
+    def _nearest_of(self, table: str, conditions: Sequence[str], kind: str) -> str:
+        return (
+            f"SELECT node, CAST(embedding AS {kind}) OPERATOR({self._extension}.<#>) CAST(?2 AS {kind}) AS distance"  # noqa: S608 - see above
+            f" FROM {table} WHERE {' AND '.join(conditions)} ORDER BY distance LIMIT ?3"
+        )
+
+    def _graph_of(self, table: str) -> int | None:
+        """Return the number of the generation for which a table's graph was built, or None if it has no graph."""
+        schema, _, name = table.partition(".")
+        [(number,)] = self.database.rows(
+            "SELECT max(CAST(substr(indexname, ?2) AS integer)) FROM pg_indexes WHERE schemaname = ?1"
+            " AND indexname LIKE ?3",
+            (schema, len(name) + len(_GRAPH) + 1, f"{name}{_GRAPH}%"),
+        )
+        return None if number is None else int(number)
+
+    def _count(self, table: str, condition: str) -> int:
+        [(number,)] = self.database.rows(f"SELECT count(*) FROM {table} WHERE {condition}")  # noqa: S608 - see above
+        return int(number)
 
     @cached_property
     def _extension(self) -> str:
@@ -197,18 +237,31 @@ class PgvectorPoints(Closeable):
         arrays = (f"{{{','.join(map(str, own))}}}" for own in codes)
         return {**caller_settings(self.conditions), **dict(zip(_OF_CALLER, arrays, strict=False))}
 
-    def _build_graph(self, table: str, name: str, size: int) -> None:
-        """Build the graph unless it exists. The server may use as much memory as needed, up to a limit."""
-        if self._exists(f"{POINTS_SCHEMA}.{name}"):
-            return
-        links = min(self.graph.max_neighbors, 100)
-        statement = (
-            f"CREATE INDEX {name} ON {table} USING hnsw"
+    def _build_graph(self, table: str, generation: int, size: int) -> None:
+        """Build the graph for the points up to a generation, and delete earlier graphs of the table."""
+        name = table.partition(".")[2]
+        links, candidates = min(self.graph.max_neighbors, 100), self.graph.ef_construction
+        if size >= _MANY:
+            links, candidates = max(links, _LINKS_OF_MANY), max(candidates, _CANDIDATES_OF_MANY)
+        graph = (
+            f"CREATE INDEX IF NOT EXISTS {name}{_GRAPH}{generation} ON {table} USING hnsw"
             f" (CAST(embedding AS {self._half}) {self._extension}.halfvec_ip_ops)"
-            f" WITH (m = {links}, ef_construction = {max(self.graph.ef_construction, 2 * links)})"
+            f" WITH (m = {links}, ef_construction = {max(candidates, 2 * links)}) WHERE {_in_graph(generation)}"
         )
+        loose = f"CREATE INDEX IF NOT EXISTS {name}{_LOOSE}{generation} ON {table} (born) WHERE {_loose(generation)}"
+        earlier = self.database.rows(
+            "SELECT indexname FROM pg_indexes WHERE schemaname = ?1 AND (indexname LIKE ?2 OR indexname LIKE ?3)",
+            (POINTS_SCHEMA, f"{name}{_GRAPH}%", f"{name}{_LOOSE}%"),
+        )
+        self.database.execute(loose)
+        self._execute_with_memory(graph, size * (2 * self.fingerprint.dimension + _BYTES_OF_LINK * links) // 1024)
+        for (index,) in earlier:
+            if not str(index).endswith((f"{_GRAPH}{generation}", f"{_LOOSE}{generation}")):
+                self.database.execute(f"DROP INDEX IF EXISTS {POINTS_SCHEMA}.{index}")
+
+    def _execute_with_memory(self, statement: str, needed: int) -> None:
+        """Build an index with the memory that it needs, in kilobytes, up to a limit."""
         [(own,)] = self.database.rows("SELECT setting FROM pg_settings WHERE name = 'maintenance_work_mem'")
-        needed = size * (2 * self.fingerprint.dimension + _BYTES_OF_LINK * links) // 1024
         self.database.execute(f"SET maintenance_work_mem = '{max(int(own), min(needed, _MOST_MEMORY))}kB'")
         try:
             self.database.execute(statement)
@@ -237,6 +290,16 @@ class PgvectorPoints(Closeable):
             self.database.execute(f"CREATE POLICY of_caller ON {table} USING ({_POLICY})")
             grant_points(self.database, table)
             self.database.execute(f"COMMENT ON TABLE {table} IS '{collection.replace(chr(39), '')}'")
+
+
+def _in_graph(generation: int) -> str:
+    """Return the condition for points in the graph that was built for a generation."""
+    return f"born <= {generation} AND died = {ALIVE}"
+
+
+def _loose(generation: int) -> str:
+    """Return the condition for points that are not in the graph that was built for a generation."""
+    return f"(born > {generation} OR died < {ALIVE})"
 
 
 def table_name(lineage: str) -> str:
