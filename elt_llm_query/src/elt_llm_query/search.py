@@ -81,8 +81,8 @@ class SearchPipeline(Closeable):
     `embeddings` contains a model for each fingerprint among the generations. Several pipelines may share `caches`,
     whose keys contain the generations, settings and models; by default the pipeline has its own caches. `llm` is for
     rerankers and strategies that call a language model. `aliases` are alternative names to search for.
-    Raises FingerprintMismatch if the model for a generation is missing, and ModelError or SettingsError if the
-    reranker's model is.
+    Raises FingerprintMismatch if a generation's embedding model is missing from `embeddings`, and ModelError or
+    SettingsError if the reranker's model cannot be used.
     """
 
     def __init__(

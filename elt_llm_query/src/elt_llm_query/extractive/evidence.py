@@ -32,7 +32,7 @@ _LEAST_DENIAL = 0.3  # denial score of a sentence that denies any word of the qu
 
 
 def denial_score(context: ScoringContext, chosen: Sequence[ScoredSentence]) -> float:
-    """Return the share of the question that the sentences deny, 0 to 1; 0 for yes-or-no and definition questions."""
+    """Return how strongly the sentences deny the question, 0 to 1; 0 for yes-or-no and definition questions."""
     if context.question.kind in _MAY_BE_DENIED:
         return 0.0
     terms = [term for term in _unnamed_terms(context) if not term.isdigit()]
@@ -91,7 +91,7 @@ _LEAST_CONTRADICTION = 0.5  # score of a sentence that contradicts the question
 
 
 def contradiction_score(context: ScoringContext, sentence: ScoredSentence) -> float:
-    """Return how strongly the sentence contradicts the question: 0, or 0.5 to 1, rising with their overlap.
+    """Return how strongly the sentence contradicts the question: 0, or 0.5 to 1 by the share of common words.
 
     Yes-or-no questions, questions for a definition, and sentences with too few words of the question get 0.
     """
@@ -253,7 +253,7 @@ def _unit_distance(context: ScoringContext, chosen: Sequence[ScoredSentence]) ->
 
 
 def _residue_distance(context: ScoringContext, chosen: Sequence[ScoredSentence]) -> float:
-    """Return the smallest embedding distance between the question and a chosen sentence without their shared words.
+    """Remove the words that the question and a sentence share, and return the smallest embedding distance of the rest.
 
     It is 0 if a chosen sentence contains every word of the question.
     """

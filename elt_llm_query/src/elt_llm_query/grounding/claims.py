@@ -141,7 +141,7 @@ class AlignmentSlot:
 
     @property
     def nouns(self) -> bool:
-        """Whether both sides include a capitalised word within the sentence: in German, two different nouns."""
+        """Whether `ours` and `theirs` both have a capitalised word within the sentence: in German, different nouns."""
         return all(any(_capital(token) for token in side) for side in (self.ours, self.theirs))
 
 
