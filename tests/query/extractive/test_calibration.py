@@ -1,4 +1,4 @@
-"""The weights of an engine: those fitted to its collection and settings, else the shipped ones, as it reports."""
+"""An engine uses the weights fitted to its collection and settings, else the shipped ones, and reports which."""
 
 import json
 from contextlib import closing

@@ -43,7 +43,7 @@ def wait_until(told: Callable[[], object], seconds: float = 20.0) -> bool:
 
 @contextmanager
 def in_the_middle_of(pool: ParsePool, path: Path, reasons: list[str]) -> Iterator[None]:
-    """Run the block while a thread reads a file; afterwards `reasons` contains why the file could not be read."""
+    """Run the block while a thread parses a file. Afterwards, `reasons` has the reason why parsing failed."""
     thread = threading.Thread(target=lambda: reasons.append(reason_for(pool, path)))
     thread.start()
     assert wait_until(lambda: pool._alive and all(worker._ready for worker in pool._alive))

@@ -35,7 +35,7 @@ UNKEEPABLE = "unkeepable"
 
 
 class MeaningTask(RowTask):
-    """The task of one sentence; its group is the folder of the document."""
+    """The task to make the row of one sentence. Its group is the folder of the document."""
 
     table = "terms"
 
@@ -46,7 +46,7 @@ class MeaningTask(RowTask):
         self._prompt = f"{prompt}: {self._evidence.quote}"
 
     def material(self) -> RowMaterial:
-        """Return the sentence and its place."""
+        """Return the sentence and its position in the document."""
         return RowMaterial({"evidence": self._evidence.model_dump(mode="json")}, (self._prompt,))
 
     def row(self, material: RowMaterial, ask: AskModel | None) -> Row:

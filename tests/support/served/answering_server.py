@@ -24,7 +24,7 @@ ANSWER = "The Association was founded on 9 November 1887 in Quillhaven [1]."
 
 @dataclass(frozen=True)
 class AnsweringServer:
-    """The server, and the server of the model that writes its answers."""
+    """The running server, and the fake model server that writes its answers."""
 
     server: RunningServer
     model: ModelHttpServer

@@ -43,7 +43,7 @@ class TurnStore(Protocol):
     """A store for the turns of conversations, such as `Sessions`."""
 
     def turns(self, session_id: str, last: int | None = None) -> list[ConversationTurn]:
-        """Return the turns, oldest first, or only the `last` ones."""
+        """Return the turns of a conversation, oldest first; with `last`, only that many of the latest."""
 
     def add(self, session_id: str, asked: str, result: QueryResult) -> ConversationTurn:
         """Append a question with its answer to the conversation. Raises StoreError, UsageError."""
@@ -60,7 +60,7 @@ class InMemoryTurns:
             self._turns.append(ConversationTurn(number, question, understood, answer, result, ""))
 
     def turns(self, session_id: str, last: int | None = None) -> list[ConversationTurn]:
-        """Return the turns, oldest first, or only the `last` ones."""
+        """Return the turns of a conversation, oldest first; with `last`, only that many of the latest."""
         return self._turns if last is None else self._turns[-last:] if last else []
 
     def add(self, session_id: str, asked: str, result: QueryResult) -> ConversationTurn:

@@ -74,7 +74,7 @@ def _clause(text: str, negation: re.Match[str]) -> str:
 def _is_negative(context: ScoringContext, clause: str) -> bool:
     """Return whether a negated clause denies the question.
 
-    A limit does not, nor does a figure if the question asks for one.
+    A limit such as "before noon" does not, nor does a figure if the question asks for a figure.
     """
     question = context.question
     return not _LIMITS.search(clause) and not (question.expects_figure and has_new_figure(question, clause))

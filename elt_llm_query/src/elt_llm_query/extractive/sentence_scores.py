@@ -57,7 +57,7 @@ def strip_numbering(sentence: str) -> str:
 
 
 def counted_phrases(sentence: str) -> list[str]:
-    """Return up to three words within 60 characters of each number, on either side, and names of numeric columns."""
+    """Return the words that numbers may count: up to three before and after each, and names of numeric columns."""
     folded = fold(strip_numbering(sentence))
     phrases = _COLUMN.findall(folded)
     for found in _NUMBER.finditer(folded):
