@@ -218,7 +218,7 @@ class SearchPass(PassRunner):
         self._pipeline = pipeline
         self._allowed = limits.allowed if limits else None
         self.notes: list[str] = []
-        """Notes on collections that the passes so far did not search."""
+        """Notes on collections that the search passes so far left out."""
 
     def run(self, variant: QueryVariant, retrievers: RetrieverChoice) -> RerankResult:
         """Return all candidates, reranked for the variant's text. Raises RetrievalError if every retriever failed."""

@@ -12,7 +12,7 @@ AXES = np.eye(8, dtype=np.float32)
 
 
 def scored(*scores: float, coverage: float, support: float = 1.0) -> list[ScoredSentence]:
-    """Sentences of those scores that have nothing in common."""
+    """Make sentences with these scores, which have no words in common."""
     return [_sentence(place, score, coverage, support) for place, score in enumerate(scores)]
 
 

@@ -28,7 +28,7 @@ class TooLong(Exception):
     def __init__(self, tokens: int = 0, window: int = 0, *, cannot_cut: bool = False) -> None:
         self.tokens, self.window = tokens, window
         self.cannot_cut = cannot_cut
-        """Whether truncation is allowed, but the runner does not shift its context."""
+        """Whether the request allowed truncation, but the model runner refuses to truncate the prompt."""
 
 
 @dataclass(frozen=True)

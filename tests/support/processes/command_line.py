@@ -18,7 +18,7 @@ PROJECT = Path(__file__).resolve().parents[3]
 SAMPLES = PROJECT / "samples" / "documents"
 QUESTIONS = PROJECT / "samples" / "questions.jsonl"
 FAKE = {"ELT_LLM_EMBEDDING__PROVIDER": "fake", "ELT_LLM_INGEST__WORKERS": "1"}
-"""A model that needs no time, and one process that parses; another number of them gives the same collection."""
+"""The environment for fast tests: a fake embedding model, and a single process that parses files."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from malformed.seeds import one_page, pdf, stream
 
 _FORM = b"/Type/XObject/Subtype/Form/BBox[0 0 612 792]/Resources<</Font<</F 5 0 R>>/XObject<</X 6 0 R>>>>"
 ENDLESS_PDF = pdf(one_page(stream(b"/X Do"), stream(b"/X Do /X Do", _FORM)))
-"""Draws itself twice, which draws itself twice: seconds go by, and nothing comes of it."""
+"""A PDF whose content draws itself twice, recursively: parsing takes seconds and gives no text."""
 
 
 def workers_of(pool: ParsePool) -> set[int]:

@@ -29,9 +29,9 @@ KIND = "glossary"
 COLUMNS = ("definition", "short")
 MEANS = " means "
 FAILING = "failing"
-"""A term with this word in it cannot be made a row of."""
+"""The job fails to make the row of a term that contains this word."""
 UNKEEPABLE = "unkeepable"
-"""Nor one with this, and no other after it: there is no room."""
+"""At a term with this word, the disk counts as full, so neither it nor a later row can be stored."""
 
 
 class MeaningTask(RowTask):

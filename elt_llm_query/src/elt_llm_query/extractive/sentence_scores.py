@@ -202,11 +202,11 @@ class CandidateFeatures:
     coverage: float
     """Weighted share of the question's words that the sentence itself has."""
     around: float
-    """Weighted share that occurs only in its headings or the preceding sentence, counted half."""
+    """Weighted share of the question's words only in its headings or the preceding sentence, counted half."""
     chunk_score: float
     """Score of its chunk divided by the score of the best chunk."""
     support: float
-    """Whether it has a value of the kind that the question expects, 0 to 1."""
+    """How surely the sentence has a value of the kind that the question expects, 0 to 1."""
 
 
 @dataclass(frozen=True)

@@ -22,14 +22,14 @@ from elt_llm_query.retrieve.query_variant import keyword_query, replace_alternat
 
 Scores = NDArray[np.float64]
 Cancelled = Callable[[], bool]
-"""A function that returns True if nobody waits for the result any more."""
+"""A function that returns True once the caller no longer wants the result."""
 
 ORDER_SHARE = 0.8
 """Weight of the word-order score relative to the keyword score, whose weight is 1."""
 FOREIGN_WEIGHT = 0.9
 """Least weight of cosines if question and collection are in different languages."""
 CURVE = 0.7
-"""Exponent that keeps scores on the scale of cosine and keywords alone, for which the confidence was calibrated."""
+"""Exponent that keeps scores on the scale without word order, for which the confidence was calibrated."""
 
 
 def min_max(scores: ArrayLike) -> Scores:
