@@ -43,7 +43,7 @@ class PointsPlace:
         raise NotImplementedError
 
     def lose(self, count: int) -> None:
-        """Delete the first points."""
+        """Delete the first `count` points, as if a database had lost them."""
         raise NotImplementedError
 
     def recode(self) -> None:
@@ -59,7 +59,7 @@ class QdrantPlace(PointsPlace):
 
     @contextmanager
     def qdrant(self) -> Iterator["QdrantPoints"]:
-        """Open the points of the model with what only Qdrant has."""
+        """Open the stored vectors of the model as `QdrantPoints`, whose further methods other databases lack."""
         from elt_llm_core.index.qdrant import QdrantPoints
 
         with self.points() as database:
@@ -74,7 +74,7 @@ class QdrantPlace(PointsPlace):
         return sorted((row["lineage"], row["node"], row["born"], row["died"]) for row in rows)
 
     def lose(self, count: int) -> None:
-        """Delete the first points."""
+        """Delete the first `count` points, as if a database had lost them."""
         from qdrant_client import models as q
 
         nodes = [row[1] for row in self.stored()[:count]]
@@ -113,7 +113,7 @@ class PgvectorPlace(PointsPlace):
         return sorted(found)
 
     def lose(self, count: int) -> None:
-        """Delete the first points."""
+        """Delete the first `count` points, as if a database had lost them."""
         for lineage, node, born, _ in self.stored()[:count]:
             with open_store(self.workspace) as store:
                 statement = f"DELETE FROM elt_llm_points.p_{lineage} WHERE node = ? AND born = ?"  # noqa: S608

@@ -165,7 +165,7 @@ class GoldAnswerReport:
         return _share([one.in_chunks for one in self.outcomes])
 
     def held(self, sentences: int, *, abstain: bool) -> float:
-        """Return the share of questions whose quote contains a gold answer. With `abstain`, a refusal contains none."""
+        """Return the share of questions whose quote contains a gold answer. With `abstain`, refusals do not count."""
         return _share([one.held[sentences] and not (abstain and one.is_refused(sentences)) for one in self.outcomes])
 
     def refused(self, sentences: int) -> float:

@@ -127,9 +127,9 @@ class Answer:
 
 
 def with_time_limit(seconds: float, writer: str, cancelled: Callable[[], bool] | None) -> Callable[[], bool]:
-    """Wrap `cancelled` so that it raises ModelTimeout, naming the writer, after this number of seconds from now.
+    """Return a function that calls `cancelled`, and after `seconds` from now raises ModelTimeout, naming the `writer`.
 
-    All calls of one answer share this limit.
+    All model calls of one answer share this time limit.
     """
     until = time.monotonic() + seconds
 

@@ -363,7 +363,7 @@ class TermWeights:
 
 
 def collection_term_weights(generations: Sequence[Searchable]) -> TermWeights:
-    """Return weights for stems, as in BM25 and 0 or more, which depend on their rarity in all these collections."""
+    """Return BM25 weights (0 or more) of stems: the rarer a stem is in all these collections, the higher."""
     total = sum(generation.size for generation in generations)
 
     @lru_cache(_KEPT_FREQUENCIES)
