@@ -1,4 +1,4 @@
-"""Fixtures: the files that the guards examine."""
+"""Fixtures: the files of the repository that the architecture tests examine."""
 
 from pathlib import Path
 

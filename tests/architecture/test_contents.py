@@ -23,7 +23,7 @@ def domain_words() -> re.Pattern[str]:
 
 
 def without_format_names(line: str) -> str:
-    """Return a line without the product name where it names a file format."""
+    """Return the line without `leanix` where it names a file format, such as "leanix_model", not the product."""
     return re.sub(r"elt_llm_ingest\.leanix\b|\"leanix_(model|inventory)\"", "", line)
 
 

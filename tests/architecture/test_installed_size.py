@@ -11,7 +11,7 @@ MOST = 900_000_000  # bytes
 
 
 def needed(name: str, extras: frozenset[str], found: dict[str, Distribution]) -> None:
-    """Add the distribution of a name and its installed dependencies to the results."""
+    """Add the distribution `name` and all its installed dependencies to `found`."""
     try:
         found[name] = one = distribution(name)
     except PackageNotFoundError:
@@ -27,7 +27,7 @@ def needed(name: str, extras: frozenset[str], found: dict[str, Distribution]) ->
 
 
 def size_on_disk(one: Distribution) -> int:
-    """The bytes on disk of a distribution's files and their compiled versions."""
+    """The disk usage in bytes of a distribution's files, including compiled bytecode."""
     files = [Path(str(one.locate_file(file))) for file in one.files or ()]
     compiled = [Path(cache_from_source(str(file))) for file in files if file.suffix == ".py"]
     return sum(path.stat().st_blocks * 512 for path in {*files, *compiled} if path.is_file())

@@ -11,7 +11,7 @@ ROW = re.compile(r"^\| (?P<name>[\w.-]+) \| (?P<licence>.*?) \| (?P<by>.*) \|$",
 
 
 def listed() -> dict[str, tuple[str, str]]:
-    """The rows of the page below its header."""
+    """The columns `licence` and `installed by` of the page docs/licences.md, by the name of the library."""
     text = licences_page.PAGE.read_text(encoding="utf-8").partition("|---|---|---|\n")[2]
     return {name: (licence, by) for name, licence, by in ROW.findall(text)}
 

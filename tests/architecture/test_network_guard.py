@@ -1,4 +1,4 @@
-"""The guard of tests/conftest.py itself."""
+"""The guard in tests/conftest.py keeps tests from connecting to other machines."""
 
 import contextlib
 import socket

@@ -103,7 +103,7 @@ def test_systemd_accepts_the_unit_file(unit_file: Path, tmp_path: Path) -> None:
 
 
 def started(project: Path, folder: Path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The start script of a container, with an `elt-llm` that records its arguments."""
+    """Run a container's start script with a fake `elt-llm` that records its arguments."""
     programs = folder / "programs"
     programs.mkdir(exist_ok=True)
     (programs / "elt-llm").write_text(

@@ -92,7 +92,7 @@ def test_no_two_packages_have_the_same_one_word_class_name(sources: list[Path]) 
 
 
 def imported_modules(path: Path, modules: dict[str, Path]) -> set[str]:
-    """Our modules that a file imports, at its top, in functions or for type checking."""
+    """The modules of this project that a file imports: at its top, in functions or for type checking."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -106,7 +106,7 @@ def imported_modules(path: Path, modules: dict[str, Path]) -> set[str]:
 
 @pytest.fixture(scope="module")
 def paths_of_modules(sources: list[Path]) -> dict[str, Path]:
-    """The file of every module of ours, by its dotted name."""
+    """The file of every module of this project, by the module's dotted name."""
     found: dict[str, Path] = {}
     for path in sources:
         dotted = ".".join(path.with_suffix("").parts[path.parts.index("src") + 1 :])

@@ -1,4 +1,4 @@
-"""Of the tests marked `sampled`, an ordinary run takes as many cases as the mark says; FULL=1 takes all."""
+"""An ordinary run takes N cases of a test marked `sampled(N)`, and a run with FULL=1 takes all cases."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""S-DEP: no library in the lock file is older than its last security fix, and each download has a hash."""
+"""No library in the lock file is older than its last security fix, and each download has a hash (S-DEP)."""
 
 import re
 import tomllib

@@ -11,7 +11,7 @@ _STOP = re.compile(r"^\d+\. \[`(?P<name>[\w.]+)`\]\((?P<path>[\w/.]+\.py)\)", re
 
 
 def walks(page: Path) -> dict[str, list[tuple[str, str]]]:
-    """Name and path of the stops of each walk, by the heading of the walk."""
+    """Return the (name, path) pairs of the stops of each code tour, by the tour's heading."""
     tour = page.read_text(encoding="utf-8").split("## A tour of the code")[1].split("\n## ")[0]
     parts = re.split(r"^### (.+)$", tour, flags=re.MULTILINE)[1:]
     return {title: _STOP.findall(text) for title, text in zip(parts[::2], parts[1::2], strict=True)}

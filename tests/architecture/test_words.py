@@ -18,7 +18,7 @@ _PATTERN = re.compile(r"\\[bswdSW(]|\(\?|\[\^|\||\{entity\}")  # patterns, and q
 
 
 def texts_of(path: Path) -> Iterator[tuple[int, str]]:
-    """Line and text of every docstring, comment and message of a source file."""
+    """Yield the line number and text of every docstring, comment and message of a source file."""
     source = path.read_text(encoding="utf-8")
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:

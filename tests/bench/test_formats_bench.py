@@ -40,7 +40,7 @@ Read = Callable[[Path], ParsedDocument]
 
 @dataclass
 class Score:
-    """Sums over documents: shares of what was kept, and seconds."""
+    """Sums over all documents: the shares of words, headings and cells that a reader kept, and its seconds."""
 
     words: float = 0
     headings: float = 0
@@ -49,13 +49,13 @@ class Score:
     seconds: float = 0
 
     def line(self, count: int) -> str:
-        """Return the means as cells of a table row."""
+        """Return the means over `count` documents as the cells of a table row, separated by bars."""
         shares = (f"{value / count:.1%}" for value in (self.words, self.headings, self.cells, self.order))
         return " | ".join((*shares, f"{self.seconds / count * 1000:.1f} ms"))
 
 
 def read_ours(path: Path) -> ParsedDocument:
-    """Read with the project's reader of the suffix."""
+    """Read a file with this project's reader for its suffix."""
     reader = create_reader(path)
     assert reader is not None
     return reader.read(path)

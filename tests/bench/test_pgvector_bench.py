@@ -37,7 +37,7 @@ class Measured:
         [(self._pid,)] = database.rows("SELECT pg_backend_pid()")
 
     def points(self, indexed_from: int) -> PgvectorPoints:
-        """The points, which get a graph if there are at least `indexed_from` of them."""
+        """Open the table of points, which gets a graph index if it has at least `indexed_from` rows."""
         return PgvectorPoints(self.database, self.fingerprint, ChromaSettings(), indexed_from)
 
     def seconds(self, work: Callable[[], object]) -> tuple[float, float]:
@@ -57,7 +57,7 @@ def made_points(vectors: NDArray[np.float32], first: int = 0) -> Iterator[Point]
 
 
 def measured(measure: Measured, vectors: NDArray[np.float32], questions: NDArray[np.float32]) -> float:
-    """Print what searches and writes take, and return the recall."""
+    """Print the CPU time of searches and writes, and return the recall of the graph index, 0 to 1."""
     points = measure.points(indexed_from=10**9)
     points.prepare()
     client, server = measure.seconds(lambda: points.write(VIEW, "", made_points(vectors)))

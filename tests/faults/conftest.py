@@ -1,4 +1,4 @@
-"""Fixtures: two ingests to interrupt with their expected results, and the number of kills and changed bytes."""
+"""Fixtures: three ingests to interrupt, their expected results, and how often tests kill and change bytes."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def scenes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scene, Scene, Scene]:
     """Return the ingests to interrupt: the first and the third ingest of a collection, and the third with usearch.
 
-    The third ingest copies the index of the second generation and collects the first generation.
+    The third ingest copies the index of the second generation and deletes the first generation.
     """
     place = tmp_path_factory.mktemp("scenes")
     files = generated_files(60)

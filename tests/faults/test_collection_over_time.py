@@ -78,7 +78,7 @@ class LifeOfACollection(RuleBasedStateMachine):
 
     @initialize(text=TEXTS)
     def first(self, text: str) -> None:
-        """Start with some files."""
+        """Write the first files, before any other change."""
         self.folder.mkdir()
         self.put("start.md", text)
 
@@ -184,7 +184,7 @@ class LifeOfACollection(RuleBasedStateMachine):
         return {"allow_delete": True, "resume": not rebuild, "rebuild": rebuild}
 
     def _settle(self, number: int | None) -> None:
-        """Update the model after a publication."""
+        """Update the expected content after generation `number` was published."""
         if number is None:
             assert not self.model.wanted
         elif number != self.model.published or self.model.seen != self.model.wanted:

@@ -1,6 +1,6 @@
 """Damage to any file of a data directory changes no answer without notice, and can be healed or recovered from.
 
-By default, 6 changes of 1 to 64 bytes are tested with each graph of vectors. The environment variable FLIPS changes
+By default, 6 changes of 1 to 64 bytes are tested with each vector index. The environment variable FLIPS changes
 this number. Every third change is in the store, and the others are in each of the other files in turn.
 """
 
@@ -108,7 +108,7 @@ def check_answers(data_dir: Path, library: UndamagedLibrary) -> None:
 
 
 def heal(data_dir: Path) -> None:
-    """Rebuild damaged generations as `verify` does, and delete damaged backups."""
+    """Rebuild damaged generations, as `elt-llm verify` does, and delete damaged backups."""
     for fault in backup_faults(data_dir):
         Path(fault.partition(": ")[0]).unlink(missing_ok=True)
     with writing(data_dir) as store:

@@ -53,7 +53,7 @@ PURGE_MOMENTS = [
 
 
 def _stages(command: str, count: int) -> list[str]:
-    """Return the failpoints before and after each stage of a command, the first time and later times."""
+    """Return the names of the moments to kill a command: before and after each stage, the first `count` times."""
     return [f"{command}-{when}:{time}:kill" for when in ("before", "after") for time in range(1, 1 + count)]
 
 

@@ -41,7 +41,7 @@ def written(folder: Path, count: int) -> list[Path]:
 
 
 def outcome(answer: ParsedDocument | UnreadableDocument) -> str:
-    """Return the result as in a report, which is a reason or the length of the text."""
+    """Return why a file could not be read, as in a report, or the length of its text."""
     return str(answer) if isinstance(answer, UnreadableDocument) else f"{len(answer.text)} characters"
 
 

@@ -16,7 +16,7 @@ from served.project import Project
 
 @pytest.fixture(scope="session")
 def new_project(storage_settings: Callable[[Path], dict[str, Any]]) -> Callable[..., Project]:
-    """Make projects, with the database that --backend names."""
+    """Return a function that makes a project, stored in the database that the option --backend names."""
 
     def make(folder: Path, settings: Mapping[str, Any] | None = None) -> Project:
         return Project(folder, {**(settings or {}), **storage_settings(folder)})

@@ -14,7 +14,7 @@ DIALOGUES = [
 
 @pytest.fixture(scope="module")
 def turns(demo: Demo) -> list[dict[str, Any]]:
-    """All dialogues one after the other in one conversation, so that first questions follow other turns too."""
+    """All dialogues, asked in one conversation, so that even a dialogue's first question has earlier turns."""
     typed = "".join(f"{dialogue['first']}\n{dialogue['second']}\n" for dialogue in DIALOGUES)
     ended = run_process("chat", "-c", "demo", "--json", folder=demo.folder, typed=typed)
     assert ended.code == 0, ended.err

@@ -1,4 +1,4 @@
-"""Lithuanian questions with other inflections than the texts; then the figures of caches and monitoring."""
+"""Lithuanian questions with other word endings than the texts; then the counts of caches and monitoring."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

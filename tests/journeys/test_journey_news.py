@@ -16,7 +16,7 @@ QUESTION = "How many houses were flooded in Millbrook?"
 
 @dataclass(frozen=True)
 class News:
-    """The reports, a client of the server over them, and the origin of the page."""
+    """The reports, a client of the server that searches them, and the address of the example page."""
 
     reports: list[Report]
     asker: Asker

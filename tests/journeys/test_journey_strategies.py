@@ -56,7 +56,7 @@ def asker(
 
 
 def by_number(result: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """Citations by their number in the answer."""
+    """Return the citations of an answer, grouped by their number."""
     found: dict[str, list[dict[str, Any]]] = {}
     for citation in result["citations"]:
         found.setdefault(citation["reference"], []).append(citation)

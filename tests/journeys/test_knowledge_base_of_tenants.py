@@ -73,7 +73,7 @@ def files_of(name: str) -> dict[str, str]:
 
 
 def writing(name: str, strategy: str) -> list[str]:
-    """Return the model's replies for an answer strategy."""
+    """Return the replies that the fake model gives, in order, when an answer strategy calls it."""
     true = f"{name} repays up to {TENANTS[name][0]} euros a day for meals on a journey [1]."
     steps = f"1. The question is about meals.\n2. A source tells the amount.\nAnswer: {true}"
     replies = {"simple": [true], "cot": [steps], "tot": [steps, steps, steps, "1: 9\n2: 5\n3: 2"]}
@@ -145,7 +145,7 @@ def chunks_of(found: Mapping[str, Any]) -> list[tuple[str, float, int | None, in
 
 
 @pytest.mark.parametrize("strategy", RETRIEVING)
-def test_each_retrieval_strategy_finds_only_chunks_of_the_tenant_and_the_same_as_the_local_index(
+def test_each_retrieval_strategy_finds_only_chunks_of_the_tenant_and_finds_the_same_with_the_local_index(
     strategy: str, in_qdrant: KnowledgeBase, local: KnowledgeBase
 ) -> None:
     for name in TENANTS:

@@ -1,4 +1,4 @@
-"""The shipped jobs, run on the samples as a newcomer would run them and compared with their gold."""
+"""The shipped jobs, run on the samples as a newcomer would run them, and compared with the expected results (gold)."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def test_the_demo_with_jobs_fills_the_collections_of_the_example_jobs(sample_job
 
 
 def against_gold(kind: str, folder: Path) -> tuple[dict[str, float], list[str]]:
-    """The shares of a job's result that agree with gold, and the differences."""
+    """Return the shares of a job's result that agree with the expected result, by name, and the differences."""
     ended = run_here(kind, "--job", kind, "--gold", str(GOLD), "--json", folder=folder)
     assert ended.code == 0, ended
     told = ended.json["gold"]

@@ -16,7 +16,7 @@ PROVIDERS = {"ollama": "/api/embed", "openai_like": "/v1/embeddings"}
 def command_for(
     provider: str, server: ModelHttpServer, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> CommandLine:
-    """The command in a folder with embeddings from the server and extractive answers."""
+    """Return the command line in a folder whose settings use the server for embeddings and quote answers."""
     environment = {
         "ELT_LLM_LLM__PROVIDER": "extractive",
         "ELT_LLM_EMBEDDING__PROVIDER": provider,

@@ -1,4 +1,4 @@
-"""Every fault of a model server in `elt-llm ask`: a typed error with its cure, or a degradation with a note.
+"""Every fault of a model server in `elt-llm ask`: an error that names the cure, or an answer with a note.
 
 No fault makes the command quote documents in place of a written answer, and the command always ends in time.
 """
@@ -74,7 +74,7 @@ def library(folder: Path, capsys: pytest.CaptureFixture[str]) -> Library:
 def ask_with_fault(
     provider: str, fault: Fault, library: Library, behaviour: WindowBehaviour | None = None
 ) -> CommandResult:
-    """The outcome of asking, within the time limit."""
+    """Ask a question of a model server with this fault, check the time limit, and return the result."""
     with running_model_server(ScriptedBackend((TRUE,), behaviour=behaviour or WindowBehaviour())) as server:
         server.faults.always(CHATS[provider], fault)
         started = time.monotonic()

@@ -22,7 +22,7 @@ _SYLLABLES = (
 
 @dataclass
 class GoldDocument:
-    """The blocks of a document: the kind (heading, text, item, table), the level of a heading, and rows of cells."""
+    """A generated document as blocks: kind (heading, text, item, table), level of a heading, and rows of cells."""
 
     blocks: Blocks = field(default_factory=list)
 

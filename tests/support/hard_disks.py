@@ -66,7 +66,7 @@ def processes() -> ForkServerContext:
 
 
 def _elsewhere(context: ForkServerContext, kind: str, data_dir: Path) -> dict[str, Any]:
-    """Return the answers of a new process, or its error."""
+    """Let a new process open the collection, and return its answers or its error."""
     receiving, sending = context.Pipe(duplex=False)
     process = context.Process(target=_ask_within, args=(kind, data_dir, sending))
     process.start()

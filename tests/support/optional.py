@@ -70,7 +70,7 @@ def _is_installed(module: str) -> bool:
 
 
 def touching_extras(items: Iterable[pytest.Item]) -> list[pytest.Item]:
-    """Return the tests that skip without an extra, or import a module of one, either themselves or in a fixture.
+    """Return the tests that need a module of an extra: they or their fixtures call `needs` or import the module.
 
     If tests do so only through a function of tests/support, the tests of the first file that calls it are returned.
     """

@@ -14,7 +14,7 @@ Case = TypeVar("Case")
 
 
 class MarkedTest(Protocol):
-    """What this module needs of a `pytest.Item`."""
+    """The attributes of a `pytest.Item` that this module uses."""
 
     @property
     def nodeid(self) -> str: ...

@@ -104,7 +104,7 @@ def open_generations(
 def expand_collection_names(collections: Sequence[str], prefixes: Sequence[str], known: Sequence[str]) -> list[str]:
     """Return the names in `collections`, and every known collection whose name starts with one of `prefixes`.
 
-    No name is repeated. Raises UsageError if there is no such collection.
+    Each name is returned once. Raises UsageError if the result would be empty.
     """
     matched = [name for prefix in prefixes for name in known if name.startswith(prefix)]
     names = list(dict.fromkeys([*collections, *matched]))
@@ -147,7 +147,7 @@ _MODELS_LEFT_OUT = "Enterprise models and inventories were not searched: {}. To 
 
 
 def _without(collections: Sequence[str]) -> tuple[str, ...]:
-    """Return filter conditions that exclude the chunks of these collections."""
+    """Return filter conditions, such as `collection!=handbook`, that exclude these collections."""
     return tuple(f"collection!={name}" for name in collections)
 
 

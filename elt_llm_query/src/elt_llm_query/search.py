@@ -81,8 +81,8 @@ class SearchPipeline(Closeable):
     `embeddings` contains a model for each fingerprint among the generations. Several pipelines may share `caches`,
     whose keys contain the generations, settings and models; by default the pipeline has its own caches. `llm` is for
     rerankers and strategies that call a language model. `aliases` are alternative names to search for.
-    Raises FingerprintMismatch if the model for a generation is missing, and ModelError or SettingsError if the
-    reranker's model is.
+    Raises FingerprintMismatch if a generation's embedding model is missing from `embeddings`, and ModelError or
+    SettingsError if the reranker's model cannot be used.
     """
 
     def __init__(
@@ -218,7 +218,7 @@ class SearchPass(PassRunner):
         self._pipeline = pipeline
         self._allowed = limits.allowed if limits else None
         self.notes: list[str] = []
-        """Notes on collections that the passes so far did not search."""
+        """Notes on collections that the search passes so far left out."""
 
     def run(self, variant: QueryVariant, retrievers: RetrieverChoice) -> RerankResult:
         """Return all candidates, reranked for the variant's text. Raises RetrievalError if every retriever failed."""

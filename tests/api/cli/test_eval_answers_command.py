@@ -80,7 +80,7 @@ def test_generating_questions_shows_progress(own_samples: CommandLine) -> None:
 def test_the_gold_answers_option_needs_a_question_set_with_answers(dataset: Path, elt_llm: CommandLine) -> None:
     lines(dataset / "queries.jsonl", [{"_id": f"q-{name}", "text": text} for name, (text, _) in ASKED.items()])
     refused = elt_llm("eval", dataset, "--gold-answers")
-    assert "No question of 'harbour' has expected answers." in refused.err
+    assert "No question of the dataset 'harbour' has an expected answer." in refused.err
     lines(dataset / "queries.jsonl", [{"_id": "q-mast", "text": "How tall?", "metadata": {"answers": [7]}}])
     (dataset / "qrels.tsv").write_text("q-mast\tmast\t1\n", encoding="utf-8")
     assert "queries.jsonl:1: 'answers' is not a list of texts." in elt_llm("eval", dataset, "--gold-answers").err
@@ -145,7 +145,7 @@ def test_the_status_command_shows_the_calibrated_profile_until_the_collection_ch
 def test_the_shipped_weights_are_kept_if_there_are_too_few_questions(own_samples: CommandLine) -> None:
     shown = own_samples.done("eval", "--calibrate", "-c", "samples", "--questions", "4").out
     assert "The shipped weights are kept:" in shown
-    assert "too few to fit anything" in shown
+    assert "too few for a calibration" in shown
     assert ask(own_samples)["calibration"] == "shipped"
 
 

@@ -192,7 +192,7 @@ def test_the_evaluation_report_is_one_html_page_with_plots_and_no_external_resou
     assert "script" not in page.tags
     assert "&lt;script&gt;mast" in text
     assert "default minus fast" in text
-    assert "under the 1 it must have" in text
+    assert "below the threshold of 1" in text
     assert "prefers-color-scheme:dark" in text
 
 

@@ -91,7 +91,7 @@ def test_fitted_weights_are_not_used_if_the_metrics_of_held_out_questions_get_wo
 def test_too_few_questions_for_a_calibration_are_reported() -> None:
     fitted = calibrate(asked(4, seed=1, honest=True))
     assert fitted.weights == SHIPPED_WEIGHTS
-    assert fitted.objection == "4 answerable questions and 4 others are too few to fit anything"
+    assert fitted.objection == "4 answerable and 4 unanswerable questions are too few for a calibration"
     assert fitted.before is fitted.after is None
 
 

@@ -41,7 +41,7 @@ def test_a_dataset_is_read_from_its_folder(tmp_path: Path) -> None:
             {"queries": QUERIES + '{"_id": "q3", "text": "' + "x" * 5000 + '"}\n'},
             r"queries\.jsonl:3: .*5000 characters",
         ),
-        ({"queries": '{"_id": "q1", "text": "\\ud800"}\n'}, r"queries\.jsonl:1: 'text' holds half of a character"),
+        ({"queries": '{"_id": "q1", "text": "\\ud800"}\n'}, r"queries\.jsonl:1: 'text' contains half of a character"),
         ({"qrels": QRELS + "q1\td1\t" + "9" * 400 + "\n"}, r"qrels\.tsv:4: the score is 9{40}; 1000 is the highest"),
         ({"qrels": "q1\td1\t0\n"}, r"marks no document as relevant"),
     ],

@@ -1,4 +1,4 @@
-"""Foreign questions: shipped ones, and those made from collections that are about other things."""
+"""Questions about foreign subjects: shipped ones, and ones generated from collections about other subjects."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Whether questions made from documents rank profiles as questions labelled by people do."""
+"""Generated questions rank profiles in the same order as questions that people labelled."""
 
 import math
 from collections.abc import Sequence

@@ -63,5 +63,5 @@ def test_an_unreadable_question_file_raises_an_error(tmp_path: Path) -> None:
 
 
 def test_a_question_file_without_questions_raises_an_error(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="holds no question"):
+    with pytest.raises(UsageError, match="contains no question"):
         read_labelled_questions(written(tmp_path, "", " "))

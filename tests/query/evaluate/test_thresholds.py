@@ -26,4 +26,4 @@ def test_the_error_for_an_invalid_threshold_lists_the_known_metrics(text: str) -
 def test_only_metrics_below_the_threshold_are_reported() -> None:
     reports = [report("a", 0.7), report("b", 0.6999)]
     sentences = shortfalls(reports, [FigureThreshold("ndcg@10", 0.7), FigureThreshold("mrr@10", 0.1)])
-    assert sentences == ["b: ndcg@10 is 0.6999, under the 0.7 it must have."]
+    assert sentences == ["b: ndcg@10 is 0.6999, below the threshold of 0.7."]

@@ -1,4 +1,4 @@
-"""The weights of an engine: those fitted to its collection and settings, else the shipped ones, as it reports."""
+"""An engine uses the weights fitted to its collection and settings, else the shipped ones, and reports which."""
 
 import json
 from contextlib import closing
@@ -51,7 +51,7 @@ class Harbour:
 
 @pytest.fixture
 def harbour(tmp_path: Path, embedding: FakeEmbedding) -> Harbour:
-    """One collection, nothing fitted."""
+    """A data directory with one collection, for which no confidence weights were fitted."""
     made = Harbour(tmp_path, embedding, Settings())
     made.ingest("ship")
     return made

@@ -1,4 +1,4 @@
-"""Which way each kind of evidence turns the decision."""
+"""Each kind of evidence raises or lowers the confidence, which decides whether a question is answered."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What speaks against an answer although the words agree."""
+"""Evidence against answering, even if a sentence contains the words of the question."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Whether a sentence holds the kind of value that is asked for."""
+"""A sentence is checked for the kind of value that the question asks for, such as a number."""
 
 import pytest
 from elt_llm_query.extractive.sentence_scores import expected_value_score, strip_numbering

@@ -1,4 +1,4 @@
-"""How far below the best sentence another may lie and still be quoted."""
+"""How far the score of a sentence may be below the best score for the sentence to be quoted too."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ AXES = np.eye(8, dtype=np.float32)
 
 
 def scored(*scores: float, coverage: float, support: float = 1.0) -> list[ScoredSentence]:
-    """Sentences of those scores that have nothing in common."""
+    """Make sentences with these scores, which have no words in common."""
     return [_sentence(place, score, coverage, support) for place, score in enumerate(scores)]
 
 
@@ -40,7 +40,7 @@ def test_the_second_sentence_and_still_more_the_third_must_be_nearly_as_good_as_
     assert len(choose_sentences(scored(1.0, second, third, coverage=0.5), 3)) == quoted
 
 
-def test_a_sentence_of_another_document_may_be_less_near() -> None:
+def test_a_sentence_of_another_document_may_have_a_lower_score() -> None:
     sentences = scored(1.0, 0.87, coverage=0.5)
     sentences[1] = replace(sentences[1], candidate=replace(sentences[1].candidate, chunk=1))
     assert len(choose_sentences(sentences, 3)) == 1
@@ -51,7 +51,7 @@ def test_a_sentence_of_another_document_may_be_less_near() -> None:
     ("best_chunk", "further_chunk", "score", "quoted"),
     [(0, 2, 0.95, 2), (0, 3, 0.95, 1), (1, 3, 0.95, 2), (2, 2, 0.95, 1), (2, 2, 0.97, 2)],
 )
-def test_a_sentence_is_added_from_a_near_chunk_and_to_a_sentence_of_a_later_chunk_only_if_it_scores_nearly_the_same(
+def test_a_second_sentence_must_be_in_a_chunk_of_similar_rank_and_score_higher_if_the_best_chunk_has_a_low_rank(
     best_chunk: int, further_chunk: int, score: float, quoted: int
 ) -> None:
     sentences = [
@@ -62,14 +62,14 @@ def test_a_sentence_is_added_from_a_near_chunk_and_to_a_sentence_of_a_later_chun
     assert len(choose_sentences(sentences, 3, others={further_chunk})) == (2 if best_chunk < 2 else quoted)
 
 
-def test_across_languages_a_sentence_may_be_much_less_near_if_the_best_has_few_words_of_the_question() -> None:
+def test_across_languages_a_sentence_may_score_much_lower_if_the_best_one_has_few_words_of_the_question() -> None:
     for coverage, quoted in ((0.0, 2), (0.9, 1)):
         sentences = scored(1.0, 0.7, coverage=coverage)
         assert len(choose_sentences(sentences, 3)) == 1
         assert len(choose_sentences(sentences, 3, across=True)) == quoted
 
 
-def test_an_item_is_added_only_to_the_opening_or_another_item_of_its_list() -> None:
+def test_a_list_item_is_added_only_to_the_opening_sentence_or_another_item_of_its_list() -> None:
     sentences = scored(1.0, 0.99, coverage=0.5)
     for opening, quoted in (("sentence 0.", 2), ("Bring:", 1)):
         sentences[1] = replace(sentences[1], candidate=replace(sentences[1].candidate, kind="item", lead=opening))

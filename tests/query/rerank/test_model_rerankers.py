@@ -184,7 +184,7 @@ def test_a_missing_cross_encoder_is_reported_with_the_searched_paths_and_a_hint(
     sources = ModelSources(models_dir=tmp_path if models else None)
     with pytest.raises(ModelError, match="ms-marco-MiniLM-L-6-v2") as raised:
         create_reranker(QuerySettings(reranker_strategy="cross-encoder"), sources)
-    assert (str(tmp_path) if models else "nowhere") in str(raised.value)
+    assert (str(tmp_path) if models else "no folder of models") in str(raised.value)
     assert "elt-llm models pull ms-marco-MiniLM-L-6-v2" in raised.value.hint
 
 

@@ -30,7 +30,7 @@ def measure(chunks: Sequence[RetrievedChunk], support: float = 0.0) -> AnswerQua
 
 
 class Library:
-    """Finds the budget by meaning and the approval by words; remembers the steps."""
+    """A fake search: by meaning it finds the budget, by words the approval. It records the search steps."""
 
     def __init__(self) -> None:
         self.steps: list[SearchStep] = []

@@ -94,14 +94,14 @@ def write_corpus(folder: Path) -> Path:
 
 
 class ObedientBackend(ScriptedBackend):
-    """A model that obeys every chunk, sends the secret that it has read, and answers character by character."""
+    """A model that obeys instructions in chunks, repeats the secret from them, and answers character by character."""
 
     def __init__(self) -> None:
         super().__init__(name="obedient:latest", context_length=8192)
         self.obeyed: list[str] = []
 
     def chat(self, messages: Sequence[Message], options: Mapping[str, Any]) -> Iterator[str | AnswerEnd]:
-        """Return an answer with a number, then everything that the chunks requested."""
+        """Yield an answer with a citation number, then everything that instructions in the chunks request."""
         read = messages[-1]["content"]
         ways = [way.replace(_CODE, SECRET) for way in _WANTED.findall(read)]
         self.obeyed += ways

@@ -93,7 +93,7 @@ def _build(data: BenchData, source: Source, model: EmbeddingModel, sizes: Sequen
 
 
 def _searched_by_a_graph(store: Store, name: str) -> None:
-    """Build the collection again while its graph, which differs in each build, fails the check."""
+    """Build the collection again until its vector graph passes the check. The graph differs in each build."""
     for _ in range(BUILDS):
         record = store.collections.get(name)
         with open_generation(store, name) as generation:

@@ -56,7 +56,7 @@ class GrowingLibrary:
         )
 
     def add(self, files: Sequence[int], first: int) -> list[int]:
-        """Store the files of these numbers, with the chunks from number `first` on and their vectors."""
+        """Store the files with these numbers, and the vectors of their chunks, which are numbered from `first` on."""
         versions: list[int] = []
         for start in range(0, len(files), _FILES_AT_ONCE):
             batch = files[start : start + _FILES_AT_ONCE]
@@ -73,7 +73,7 @@ class GrowingLibrary:
         return versions
 
     def publish(self, versions: Sequence[int]) -> tuple[PublishedGeneration, Clock]:
-        """Publish these versions as an ingest does; all of them have vectors."""
+        """Publish these document versions as an ingest does. All their chunks have vectors already."""
         clock, store, listener = Clock(), self._store, SilentListener()
         with clock.stage("vectors looked up"):
             embed_missing(store, versions, self._vectors, self._settings.embedding.batch_size, listener)

@@ -45,7 +45,7 @@ class Threads:
 
 
 def answer_of(found: SearchResult) -> Answer:
-    """Return ids and scores in order, which must be equal for two answers to one question."""
+    """Return the ids and scores of a result in order, to compare two results for one question."""
     return tuple((chunk.node_id, chunk.score) for chunk in found.chunks)
 
 

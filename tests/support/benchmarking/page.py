@@ -59,7 +59,7 @@ class BenchFigures:
 
 
 def ratios(measured: BenchFigures) -> dict[str, float]:
-    """Return the promised ratios by the sentence that promises them."""
+    """Return the measured ratios and differences for which there are promised limits, by their description."""
     found = {}
     for size, by_name in sorted(measured.latencies.items()):
         p50 = {name: latency.p50 for name, latency in by_name.items()}

@@ -12,7 +12,7 @@ PHONE, WINDOW = (390, 844), (1440, 900)
 
 
 def serious_issues(page: Page) -> list[str]:
-    """Return the serious and critical issues of a page with the elements that have them, wide and on a phone."""
+    """Return the serious and critical issues of a page with their elements, at desktop and at phone width."""
     page.evaluate(lzma.decompress(AXE.read_bytes()).decode("utf-8"))
     issues = []
     for width, height in (WINDOW, PHONE):

@@ -9,7 +9,7 @@ import httpx
 
 @dataclass(frozen=True)
 class Events:
-    """A caller of handlers, and the session id that it sends."""
+    """Calls Gradio event handlers over HTTP with a chosen session id."""
 
     client: httpx.Client
     session: str

@@ -63,7 +63,7 @@ LOOKS = (
 
 @dataclass(frozen=True)
 class Photographer:
-    """Opens pages in one look, and stores their pictures in a folder."""
+    """Opens pages in one look (language, size and colour scheme), and stores their pictures in a folder."""
 
     browser: Browser
     folder: Path
@@ -189,7 +189,7 @@ def take_progress(photographer: Photographer, server: RunningServer) -> None:
 
 
 def take_waiting(photographer: Photographer, folder: Path) -> None:
-    """Take a server that builds its page, that has no documents, and that has stopped."""
+    """Take pictures of a server that is still building its page, that has no documents, and that has stopped."""
     with ExitStack() as running:
         server = running.enter_context(served(folder, environment=QUOTING))
         with photographer.visit(server, "[role=status]") as page:

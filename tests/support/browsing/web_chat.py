@@ -17,7 +17,7 @@ FOLDER = PROJECT / "docs" / "examples" / "web-chat"
 
 class _Silent(SimpleHTTPRequestHandler):
     def log_message(self, *arguments: Any) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 @contextmanager
@@ -61,7 +61,7 @@ class WebChat:
 
     @property
     def leading_away(self) -> list[str]:
-        """Return every attribute that loads or links to an address that the page itself does not need."""
+        """Return every HTML attribute with an address that the page itself does not need, loaded or linked."""
         found: list[str] = self.page.evaluate(
             """() => [...document.querySelectorAll("#turns *")].flatMap((it) => [...it.attributes]
                 .filter((one) => !["class", "id", "tabindex", "title", "data-verdict", "open"].includes(one.name))

@@ -53,5 +53,5 @@ def inventory_of(document: ParsedDocument) -> Inventory:
 
 
 def without_notes(value: dict[str, Any]) -> dict[str, Any]:
-    """Return an artefact without its notes, which only a reader can write."""
+    """Return a model or inventory without its notes, which only a reader of files adds."""
     return {key: inner for key, inner in value.items() if key != "notes"}

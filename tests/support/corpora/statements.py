@@ -10,7 +10,7 @@ Row = tuple[str, ...]
 
 
 class Statement(NamedTuple):
-    """A financial statement. A row with a label alone opens a group; `heads` are the lines of column heads."""
+    """A financial statement. A row that is only a label opens a group of rows; `heads` are the header lines."""
 
     title: str
     unit: str
@@ -51,7 +51,7 @@ def _titled(pdf: FPDF, statement: Statement) -> None:
 
 
 def draw_open(pdf: FPDF, statement: Statement) -> None:
-    """Draw row by row without rules, with the figures aligned at the right."""
+    """Draw the table row by row without lines between cells, with the figures aligned at the right."""
     _titled(pdf, statement)
     for head in statement.heads:
         for edge, cell in zip(_edges(head[1:]), head[1:], strict=True):

@@ -15,18 +15,18 @@ def attributes(values: Mapping[str, str]) -> str:
 
 
 def cell(identifier: str, parent: str = "1", *, x: str = "", **values: str) -> str:
-    """A bare cell; `x` is the position of a label along its line."""
+    """Return the XML of a draw.io cell; for the label of an edge, `x` is its position along the edge."""
     geometry = f'<mxGeometry x="{x}" relative="1" as="geometry"/>' if x else ""
     return f"<mxCell{attributes({'id': identifier, 'parent': parent, **values})}>{geometry}</mxCell>"
 
 
 def shape(identifier: str, value: str = "", parent: str = "1", **values: str) -> str:
-    """Return a shape that is no fact sheet."""
+    """Return a shape that does not represent a fact sheet."""
     return cell(identifier, parent, value=value, vertex="1", **values)
 
 
 def edge(identifier: str, source: str = "", target: str = "", **values: str) -> str:
-    """A line without data."""
+    """Return an edge (a line between two shapes) that carries no data."""
     ends = {"source": source, "target": target}
     return cell(identifier, edge="1", **{key: end for key, end in ends.items() if end}, **values)
 
@@ -39,7 +39,7 @@ def fact_sheet(identifier: str, label: str, fact_sheet_id: str = "", parent: str
 
 
 def relation(identifier: str, data: Mapping[str, str], **inner: str) -> str:
-    """A line that names its relation."""
+    """Return an edge whose data name the relation that it draws."""
     outer = {"type": "relation", **data, "id": identifier}
     return f"<object{attributes(outer)}><mxCell{attributes({'parent': '1', 'edge': '1', **inner})}/></object>"
 

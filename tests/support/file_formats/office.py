@@ -38,7 +38,7 @@ OPEN_NAMES = " ".join(
 
 
 def relations(targets: Mapping[str, str]) -> str:
-    """Return a relations part; the key of each target is its kind, such as `slide`, with an optional id:
+    """Return the XML of a relations part. The key of each target is its kind, such as `slide`, after an optional id:
 
     `rId1:slide`.
     """

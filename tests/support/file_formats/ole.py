@@ -49,7 +49,7 @@ def ole_file(content: Storage) -> bytes:
 
 
 def _add_children(entries: list[_Entry], content: Storage) -> int:
-    """Add the entries of a storage; return the index of the root of their search tree."""
+    """Add the directory entries of a storage. Return the index of the entry at the root of their search tree."""
     indexes = []
     for name, value in sorted(content.items(), key=lambda item: (len(item[0]), item[0].upper())):
         indexes.append(len(entries))
@@ -168,7 +168,7 @@ def message_storage(
     *,
     inside: bool = False,
 ) -> dict[str, "bytes | Storage"]:
-    """Return the streams of an Outlook message, which is `inside` another message or a file of its own."""
+    """Return the streams of an Outlook message: with `inside`, as an attachment of a message, else as a file."""
     properties: dict[int, str | bytes] = {
         0x001A: "IPM.Note",
         0x0037: title,

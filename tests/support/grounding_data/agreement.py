@@ -58,7 +58,7 @@ def words(text: str) -> str:
 
 
 def lost(one: Reading, other: Reading, *, same_section: bool = False) -> list[tuple[str, str]]:
-    """Return the sentences of `one`, with their section, that `other` lacks in the section with that title."""
+    """Return (section, sentence) for each sentence that `other` lacks, or lacks in the section of this title."""
     whole = f" {other.whole} "
     by_title: Mapping[str, str] = other.words
 

@@ -45,7 +45,7 @@ def another_name(sentence: str, names: Sequence[str], random: Random) -> str | N
 
 
 def negated(sentence: str, random: Random) -> str | None:
-    """Add or remove a "not"; None if no verb can take it."""
+    """Add or remove a "not"; return None if the sentence has no verb that can be negated."""
     if there := [*_NEGATED.finditer(sentence)]:
         place = random.choice(there)
         return _put(sentence, place, place.group(1) or "can")

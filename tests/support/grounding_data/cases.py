@@ -95,7 +95,7 @@ def _altered(sentence: str, text: str, random: Random) -> dict[str, str]:
 
 
 def _around(paragraph: str, paragraphs: dict[str, str], titles: dict[str, str]) -> tuple[RetrievedChunk, ...]:
-    """Return the paragraph and the next paragraphs under the same title as chunks."""
+    """Return the paragraph and the paragraphs that follow it under the same title, as chunks."""
     same = [name for name in paragraphs if titles[name] == titles[paragraph]]
     place = same.index(paragraph)
     chosen = [paragraph, *(same[place + 1 :] + same[:place])[: _SOURCES - 1]]

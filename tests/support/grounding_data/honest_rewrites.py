@@ -132,7 +132,7 @@ def _lowered(text: str) -> str:
 
 
 def rewrites(sentence: str, following: str, title: str, random: Random) -> dict[str, str]:
-    """Return every possible paraphrase by its name."""
+    """Return every paraphrase that the rules can make of the sentence, by the name of the rule."""
     made: Sequence[tuple[str, str | None]] = (
         ("synonyms", synonyms(sentence, random)), ("reordered", reordered(sentence, random)),
         ("other voice", other_voice(sentence, random)), ("shortened", shortened(sentence, random)),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class RulePair(NamedTuple):
-    """A rule, a paraphrase of it, and a statement that contradicts it or goes beyond it."""
+    """A rule, a correct paraphrase, and a false version, which contradicts the rule or claims more than it."""
 
     source: str
     honest: str

@@ -21,7 +21,7 @@ QUERY_SHARE = 0.1  # share of requests that are answers; the others are searches
 
 @dataclass
 class LoadMeasurements:
-    """Milliseconds by kind of request and HTTP status, and the number of answers that mixed editions."""
+    """Response times (ms) by request kind and HTTP status, and how many answers mixed editions of the documents."""
 
     times: dict[tuple[str, int], list[float]] = field(default_factory=dict)
     mixed: list[str] = field(default_factory=list)
@@ -43,12 +43,12 @@ class LoadMeasurements:
         return sorted(value for values in found for value in values)
 
     def count(self, kind: str, *statuses: int) -> int:
-        """Return the number of measurements."""
+        """Return how many requests of a kind were answered with one of these statuses, or with any status."""
         return len(self.of(kind, *statuses))
 
     @property
     def unexpected(self) -> dict[int, int]:
-        """Responses of 500 and above, except 503, which has Retry-After."""
+        """The number of responses by status, from 500 on. A 503 with Retry-After is expected and not counted."""
         found: Counter[int] = Counter()
         for (_, status), values in self.times.items():
             if status >= 500 and status != 503:
@@ -57,7 +57,7 @@ class LoadMeasurements:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the smallest value that is at least as large as `share` of the values; 0 without values."""
+    """Return the smallest value that is at least as large as `share` (0 to 1) of all values; 0 without values."""
     return values[min(len(values) - 1, int(share * len(values)))] if values else 0.0
 
 
@@ -137,7 +137,7 @@ class Clients:
             self._wait(met, answer.getheader("retry-after"))
 
     def _wait(self, met: LoadMeasurements, seconds: str | None) -> None:
-        """Wait for the seconds in Retry-After."""
+        """Wait as long as the header Retry-After of a response requests."""
         if seconds is None:
             met.without_retry_after += 1
         time.sleep(min(float(seconds or 1), 5))

@@ -10,7 +10,7 @@ from processes.command_line import SAMPLES
 PASSAGES_A_FILE = 20
 CHANGING_FILES = 10
 NEWS = "bulletin"
-"""A word that appears in the changing files only."""
+"""A word that occurs only in the files that change with each edition."""
 _WORDS_A_PASSAGE = 60
 _WORD = re.compile(r"[A-Za-z]{3,14}")
 _EDITION = re.compile(r"\bedition number (\d{1,9})\b")

@@ -70,7 +70,7 @@ def _wait_for(address: str, process: "subprocess.Popen[bytes]") -> None:
 
 @dataclass
 class Writer:
-    """Publishes one edition after the other with the command, with a pause in between."""
+    """Publishes edition after edition of the changing files with `elt-llm ingest`, with a pause in between."""
 
     folder: Path
     environment: Mapping[str, str]
@@ -91,7 +91,7 @@ class Writer:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Publish until the block ends."""
+        """Publish editions in a thread until the block ends."""
         with repeatedly(self._edition, self.pause):
             yield
 

@@ -17,7 +17,7 @@ _NOTHING_INSIDE = (".csv", ".md", ".txt")
 
 @dataclass(frozen=True)
 class MalformedFile:
-    """A file whose name describes its damage; `inside` if the damage is only inside of a valid container."""
+    """A file whose name describes its damage. `inside` is true if the container, such as a zip, is still valid."""
 
     name: str
     data: bytes

@@ -23,7 +23,7 @@ _BOMB_PART = 30_000_000
 
 @functools.cache
 def traps() -> dict[str, bytes]:
-    """All traps by file name."""
+    """Return every hostile file by its name."""
     return _pdf_traps() | _package_traps() | _text_traps() | _odd_files()
 
 

@@ -1,4 +1,4 @@
-"""Backends of the test model server, which generate answers, count tokens and embed."""
+"""Backends of the model server for tests: they generate answers, count tokens and embed."""
 
 import hashlib
 import re
@@ -23,21 +23,21 @@ class AnswerEnd:
 
 
 class TooLong(Exception):
-    """The text is longer than the context window of the model; `tokens` and `window` are 0 if unknown."""
+    """The text exceeds the model's context window. `tokens` (its size) and `window` are 0 if unknown."""
 
     def __init__(self, tokens: int = 0, window: int = 0, *, cannot_cut: bool = False) -> None:
         self.tokens, self.window = tokens, window
         self.cannot_cut = cannot_cut
-        """Whether truncation is allowed, but the runner does not shift its context."""
+        """Whether the request allowed truncation, but the model runner refuses to truncate the prompt."""
 
 
 @dataclass(frozen=True)
 class WindowBehaviour:
     """How a server treats prompts above its window.
 
-    `loaded` is the window in tokens, even if a request sends another `num_ctx`. `reports`: the server reports its
-    window. `refuses`: it respects `truncate: false`, like Ollama since 0.12.6. `cuts` is the part of a truncated prompt
-    that the server keeps.
+    `loaded` is the window in tokens, even if a request sends another `num_ctx`. With `reports`, the server reports
+    its window. With `refuses`, it respects `truncate: false`, as Ollama since 0.12.6. `cuts` is the part of a
+    truncated prompt that the server keeps.
     """
 
     loaded: int | None = None
@@ -106,7 +106,7 @@ class ScriptedBackend:
         return self._window if self._behaviour.reports else None
 
     def _read(self, sizes: Sequence[int], options: Mapping[str, Any]) -> int:
-        """Return the number of tokens that the model reads of messages of these sizes; the first message is kept."""
+        """Return how many tokens of these messages the model reads. If they are too long, the first one is kept."""
         self._window = self._behaviour.loaded or min(
             int(options.get("num_ctx") or self.context_length), self.context_length
         )
@@ -131,10 +131,10 @@ class ScriptedBackend:
 
 
 class PromptedBackend(ScriptedBackend):
-    """Returns the answers of the last script from its start, and counts the calls since."""
+    """Returns the answers that `say` set last, in order, and counts the calls since then."""
 
     def say(self, *answers: str) -> None:
-        """Set the script."""
+        """Set the answers to the next calls."""
         self._answers, self.calls = cycle(answers), 0
 
     def chat(self, messages: Sequence[Message], options: Mapping[str, Any]) -> Iterator[str | AnswerEnd]:

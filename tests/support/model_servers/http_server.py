@@ -54,7 +54,7 @@ class ModelHttpServer:
     """The options of each launch of the runner. A request with other options than the last launches a new runner."""
 
     def launch(self, *options: object) -> None:
-        """Launch the runner, unless it runs with these options."""
+        """Record that the model runner starts, unless it already runs with these options."""
         if self.launches[-1:] != [options]:
             self.launches.append(options)
 
@@ -214,7 +214,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._amid(fault)
 
     def _amid(self, fault: Fault) -> None:
-        """Apply the faults that occur after the first piece."""
+        """Apply a fault that occurs in the middle of a stream, after the first piece of the answer."""
         if fault is Fault.STALL:
             self.server_state.released.wait()
         if fault in {Fault.DROP, Fault.STALL}:
@@ -271,7 +271,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def spoilt(vectors: Sequence[Sequence[float]], fault: Fault) -> list[list[float]]:
-    """Return the vectors with the fault applied."""
+    """Return the vectors as a server with this fault sends them, such as too few or with invalid numbers."""
     whole = [list(vector) for vector in vectors]
     if not whole:
         return []

@@ -10,7 +10,7 @@ _MOMENT = "2026-01-01T00:00:00Z"
 
 
 def ollama_tags(backend: Backend) -> dict[str, Any]:
-    """GET /api/tags."""
+    """The reply to GET /api/tags."""
     details = {"format": "gguf", "family": "llama", "parameter_size": "135M", "quantization_level": "Q4_1"}
     sizes = {"context_length": backend.context_length, "embedding_length": 32}
     model = {"name": backend.name, "model": backend.name, "modified_at": _MOMENT, "size": 1, "digest": backend.digest}
@@ -18,7 +18,7 @@ def ollama_tags(backend: Backend) -> dict[str, Any]:
 
 
 def ollama_show(backend: Backend) -> dict[str, Any]:
-    """POST /api/show."""
+    """The reply to POST /api/show."""
     told = {"general.architecture": "llama", "llama.context_length": backend.context_length}
     return {
         "model_info": told,
@@ -29,7 +29,7 @@ def ollama_show(backend: Backend) -> dict[str, Any]:
 
 
 def ollama_ps(backend: Backend, *, loaded: bool, others: Sequence[str] = ()) -> dict[str, Any]:
-    """GET /api/ps: every loaded model."""
+    """The reply to GET /api/ps, which lists every loaded model."""
     beside = [{"name": name, "model": name, "context_length": 4096} for name in others]
     if not loaded:
         return {"models": beside}
@@ -44,7 +44,7 @@ def ollama_piece(backend: Backend, path: str, text: str) -> dict[str, Any]:
 
 
 def ollama_end(backend: Backend, path: str, end: AnswerEnd, *, text: str = "") -> dict[str, Any]:
-    """The last line, or the only one where nothing is streamed."""
+    """The last line of a stream, or the whole reply if the request does not stream."""
     counts = {"prompt_eval_count": end.prompt_tokens, "eval_count": end.answer_tokens}
     durations = {"total_duration": 4, "load_duration": 1, "prompt_eval_duration": 1, "eval_duration": 2}
     last = {**ollama_piece(backend, path, text), "done": True, "done_reason": end.reason}
@@ -52,12 +52,12 @@ def ollama_end(backend: Backend, path: str, end: AnswerEnd, *, text: str = "") -
 
 
 def ollama_vectors(backend: Backend, vectors: Sequence[Sequence[float]], tokens: int) -> dict[str, Any]:
-    """POST /api/embed."""
+    """The reply to POST /api/embed."""
     return {"model": backend.name, "embeddings": vectors, "total_duration": 2, "prompt_eval_count": tokens}
 
 
 def openai_models(backend: Backend) -> dict[str, Any]:
-    """GET /v1/models, with the `meta` of llama-server."""
+    """The reply to GET /v1/models, with the field `meta` that llama-server adds."""
     meta = {"n_ctx_train": backend.context_length, "n_embd": 32, "n_params": 135, "size": 1}
     return {"object": "list", "data": [{"id": backend.name, "object": "model", "created": 1, "meta": meta}]}
 
@@ -75,14 +75,14 @@ def openai_usage(backend: Backend, end: AnswerEnd) -> dict[str, Any]:
 
 
 def openai_whole(backend: Backend, end: AnswerEnd, text: str) -> dict[str, Any]:
-    """The reply where nothing is streamed."""
+    """The reply to a request that does not stream."""
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": end.reason}
     whole = {"id": "1", "object": "chat.completion", "created": 1, "model": backend.name}
     return {**whole, "choices": [choice], "usage": _usage(end)}
 
 
 def openai_vectors(backend: Backend, vectors: Sequence[Sequence[float]], tokens: int) -> dict[str, Any]:
-    """POST /v1/embeddings."""
+    """The reply to POST /v1/embeddings."""
     data = [{"object": "embedding", "index": place, "embedding": one} for place, one in enumerate(vectors)]
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
     return {"object": "list", "data": data, "model": backend.name, "usage": usage}
@@ -95,7 +95,7 @@ def error_body(path: str, message: str) -> bytes:
 
 
 def too_long_message(path: str, tokens: int, window: int, *, cannot_cut: bool) -> str:
-    """The message of status 400 for a prompt above the window. Ollama nests its runner's error in its own."""
+    """The message of status 400 for a prompt above the window. Ollama wraps the error of its runner."""
     if not tokens or path not in {"/api/chat", "/api/generate"}:
         return "the input length exceeds the context length"
     if cannot_cut:

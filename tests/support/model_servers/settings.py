@@ -31,7 +31,8 @@ def settings_of(
 ) -> Settings:
     """Settings for both models of `provider`; without a server, with the address of a closed port.
 
-    `patience` is the timeout in seconds between two pieces. `sections`, or keywords of their names, override the rest.
+    `patience` is the timeout in seconds between two pieces of an answer. `sections`, or keyword arguments with the
+    names of sections, override the other settings.
     """
     model = server.backend.name if server else "scripted:latest"
     waiting = {"request_timeout": patience, "num_predict": 24}

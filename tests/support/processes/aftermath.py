@@ -1,4 +1,4 @@
-"""The required state after an interrupted ingest, and after its repetition."""
+"""Checks of the collection after an interrupted ingest, and after the ingest was repeated."""
 
 from elt_llm_core.collection.lifecycle import open_generation
 from elt_llm_core.collection.verification import find_store_damage, verify_collection

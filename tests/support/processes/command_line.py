@@ -18,7 +18,7 @@ PROJECT = Path(__file__).resolve().parents[3]
 SAMPLES = PROJECT / "samples" / "documents"
 QUESTIONS = PROJECT / "samples" / "questions.jsonl"
 FAKE = {"ELT_LLM_EMBEDDING__PROVIDER": "fake", "ELT_LLM_INGEST__WORKERS": "1"}
-"""A model that needs no time, and one process that parses; another number of them gives the same collection."""
+"""The environment for fast tests: a fake embedding model, and a single process that parses files."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class CommandResult:
 
 @dataclass(frozen=True)
 class CommandLine:
-    """Calls in one folder, with one environment, without starting a process."""
+    """Calls the command in this process, with one working folder and one environment."""
 
     folder: Path
     capsys: pytest.CaptureFixture[str]
     environment: Mapping[str, str] = field(default_factory=lambda: FAKE)
 
     def __call__(self, *arguments: str | Path, typed: str = "") -> CommandResult:
-        """Run a command; `typed` is its standard input, which is no terminal."""
+        """Run a command; `typed` is its standard input, which is not a terminal."""
         self.capsys.readouterr()
         with pytest.MonkeyPatch.context() as patch:
             if typed:
@@ -63,7 +63,7 @@ class CommandLine:
 def run_here(
     *arguments: str | Path, folder: Path, typed: str = "", environment: Mapping[str, str] | None = None
 ) -> CommandResult:
-    """Run a command in this process with the embedding model of an installation, unless the environment says else."""
+    """Run a command in this process; by default, it uses the real embedding model, as an installation does."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(typed.encode())))

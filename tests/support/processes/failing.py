@@ -1,4 +1,4 @@
-"""Run work in a process that a failpoint kills."""
+"""Run work in a process that ends itself at a failpoint, a named step in the code of the project."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ Changes = dict[str, Any]
 
 
 def ingest_killed_at(place: str, data_dir: Path, folder: Path, flags: Changes, version: str = "1") -> bool:
-    """Ingest until a failpoint such as `publish-before` or `write-after:3`; return whether it was reached."""
+    """Ingest until a failpoint, such as `write-after:3` (end of the third `write`). Return whether it was reached."""
     plan = f"{place}:kill" if ":" in place else f"{place}:1:kill"
     process = processes().Process(target=_ingest, args=(plan, data_dir, folder, flags, version))
     process.start()

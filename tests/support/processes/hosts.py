@@ -1,4 +1,4 @@
-"""Hosts on this machine: named network namespaces, each connected to this one by a cable.
+"""Hosts on this machine: named network namespaces, each connected to the machine by a virtual cable.
 
 Run as a program on such a host, this module holds a lock, tries to take one, answers, or runs jobs; see `WORK`.
 """

@@ -97,7 +97,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Moment:
-    """The moment before the `count`-th SQL statement that starts with `what`, or audited event of that name, from 1."""
+    """The moment before the `count`-th (from 1) SQL statement starting with `what`, or audit event of this name."""
 
     kind: Literal["statement", "event"]
     what: str
@@ -114,7 +114,7 @@ class SlowEmbedding(FakeEmbedding):
 
 
 def do(work: Work, listener: Listener | None = None) -> None:
-    """Do the work of the command in this process; `listener` gets each SQL statement before it runs."""
+    """Run the command of `work` in this process. `listener` gets each SQL statement before it runs."""
     if work.failpoint:
         os.environ[FAILPOINT_VARIABLE] = work.failpoint
     if work.action == "create":
@@ -136,7 +136,7 @@ def do(work: Work, listener: Listener | None = None) -> None:
 
 
 def do_unless_cut(work: Work) -> None:
-    """Do the work. A lost connection to its database ends it without an error."""
+    """Run the command of `work`. If the connection to the database is lost, end without an error."""
     with suppress(StoreError):
         do(work)
 

@@ -13,7 +13,7 @@ from malformed.seeds import one_page, pdf, stream
 
 _FORM = b"/Type/XObject/Subtype/Form/BBox[0 0 612 792]/Resources<</Font<</F 5 0 R>>/XObject<</X 6 0 R>>>>"
 ENDLESS_PDF = pdf(one_page(stream(b"/X Do"), stream(b"/X Do /X Do", _FORM)))
-"""Draws itself twice, which draws itself twice: seconds go by, and nothing comes of it."""
+"""A PDF whose content draws itself twice, recursively: parsing takes seconds and gives no text."""
 
 
 def workers_of(pool: ParsePool) -> set[int]:
@@ -43,7 +43,7 @@ def wait_until(told: Callable[[], object], seconds: float = 20.0) -> bool:
 
 @contextmanager
 def in_the_middle_of(pool: ParsePool, path: Path, reasons: list[str]) -> Iterator[None]:
-    """Run the block while a thread reads a file; afterwards `reasons` contains why the file could not be read."""
+    """Run the block while a thread parses a file. Afterwards, `reasons` has the reason why parsing failed."""
     thread = threading.Thread(target=lambda: reasons.append(reason_for(pool, path)))
     thread.start()
     assert wait_until(lambda: pool._alive and all(worker._ready for worker in pool._alive))

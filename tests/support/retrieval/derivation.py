@@ -23,7 +23,7 @@ def best_first(scores: Scores) -> list[Key]:
 
 
 def reranked_scores(printed: Trace) -> Scores:
-    """((w C + (1 - w)(K + .8 O)) / (w + (1 - w) 1.8)) ^ .7 for every candidate, from its parts."""
+    """Return ((w C + (1 - w)(K + .8 O)) / (w + (1 - w) 1.8)) ^ .7 for every candidate, from its traced parts."""
     details = stage(printed, "rerank")
     parts = {(one["collection"], node_id): one for node_id, one in details["parts"]}
     collections = details["collections"]
@@ -79,7 +79,7 @@ def fused_scores(printed: Trace) -> tuple[Scores, Scores]:
 
 
 def selected_chunks(printed: Trace, scores: Scores) -> list[Key]:
-    """The selected chunks of a ranking: relevant, unique, at most top_k; check that all others have a reason."""
+    """Return the chunks to select: relevant, unique, at most top_k. Check the traced reasons for all others."""
     shape = stage(printed, "shape")
     ranking = best_first(scores)
     below = [key for key in ranking if scores[key] < shape["min_relevance_score"]]
@@ -91,7 +91,7 @@ def selected_chunks(printed: Trace, scores: Scores) -> list[Key]:
 
 
 def _later(doubles: Mapping[str, str], ranking: Sequence[Key]) -> set[str]:
-    """Return the duplicates, each after the chunk that replaced it."""
+    """Return the duplicates, and check that each ranks below the chunk that replaced it."""
     places = {node_id: place for place, (_, node_id) in enumerate(ranking)}
     assert all(places[one] > places[better] for one, better in doubles.items())
     return set(doubles)

@@ -51,7 +51,7 @@ class QuotingBackend(ScriptedBackend):
         self._at, self._guard = at, Lock()
 
     def chat(self, messages: Sequence[Message], options: Mapping[str, Any]) -> Iterator[str | AnswerEnd]:
-        """The sentences, word by word."""
+        """Yield the quoted sentences word by word, and kill the process `victim` at call number `at`."""
         prompt = "\n".join(message.get("content") or "" for message in messages)
         with self._guard:
             self.asked.append(prompt)

@@ -29,13 +29,13 @@ KIND = "glossary"
 COLUMNS = ("definition", "short")
 MEANS = " means "
 FAILING = "failing"
-"""A term with this word in it cannot be made a row of."""
+"""The job fails to make the row of a term that contains this word."""
 UNKEEPABLE = "unkeepable"
-"""Nor one with this, and no other after it: there is no room."""
+"""At a term with this word, the disk counts as full, so neither it nor a later row can be stored."""
 
 
 class MeaningTask(RowTask):
-    """The task of one sentence; its group is the folder of the document."""
+    """The task to make the row of one sentence. Its group is the folder of the document."""
 
     table = "terms"
 
@@ -46,7 +46,7 @@ class MeaningTask(RowTask):
         self._prompt = f"{prompt}: {self._evidence.quote}"
 
     def material(self) -> RowMaterial:
-        """Return the sentence and its place."""
+        """Return the sentence and its position in the document."""
         return RowMaterial({"evidence": self._evidence.model_dump(mode="json")}, (self._prompt,))
 
     def row(self, material: RowMaterial, ask: AskModel | None) -> Row:

@@ -15,16 +15,16 @@ from processes.command_line import FAKE
 from served.server import RunningServer, served
 
 CHAT = "/api/chat"
-"""The path of the model server."""
+"""The path at which the fake model server receives requests for answers."""
 EXTRACTIVE = {**FAKE, "ELT_LLM_LLM__PROVIDER": "extractive"}
-"""For answers that quote, as quick as can be."""
+"""The environment for fast answers that quote the documents: a fake embedding and no language model."""
 QUESTION = "When was the Association founded, and in which town?"
 ANSWER = "The Association was founded on 9 November 1887 in Quillhaven [1]."
 
 
 @dataclass(frozen=True)
 class AnsweringServer:
-    """The server, and the server of the model that writes its answers."""
+    """The running server, and the fake model server that writes its answers."""
 
     server: RunningServer
     model: ModelHttpServer

@@ -37,7 +37,7 @@ _CONTEXT = (
 
 
 def said(*texts: str, system: str = "") -> list[dict[str, Any]]:
-    """Return messages of user and assistant in turn, after a system message if there is one."""
+    """Return chat messages with these texts, of user and assistant in turn, after the `system` message if any."""
     roles = ("user", "assistant")
     first = [{"role": "system", "content": system}] if system else []
     return [*first, *({"role": roles[number % 2], "content": text} for number, text in enumerate(texts))]

@@ -17,7 +17,7 @@ from processes.command_line import FAKE, command
 
 T = TypeVar("T")
 Era = Literal["auto", "legacy"]
-"""Which protocol is spoken: the one of single requests where the server has it, or the one of sessions."""
+"""The MCP version of a client: `auto` prefers single requests, `legacy` always opens a session."""
 LONGEST = 120.0  # seconds that a session of an agent may take
 
 

@@ -36,8 +36,8 @@ def served(
 ) -> Iterator[RunningServer]:
     """Serve the project in `folder`; `serve` are settings of the section `serve`, such as `workers="2"`.
 
-    Gradio reads its folder for uploads from a variable of the process. An earlier server of this process gets its own
-    back when this one ends.
+    Gradio reads its upload folder from an environment variable. When this server ends, the variable gets its former
+    value, which an earlier server of this process may still use.
     """
     variables = dict(os.environ)
     overrides = {f"ELT_LLM_SERVE__{name.upper()}": value for name, value in serve.items()}

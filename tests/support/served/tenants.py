@@ -60,7 +60,7 @@ Dr {tenant}person{number} of {tenant}corp Ltd decides.
 
 @dataclass(frozen=True)
 class Tenants:
-    """A server, a client for each tenant's key, and what the foreign tenant has made, by kind of object."""
+    """A server, a client with each tenant's key, and the ids of what the foreign tenant made, by kind of object."""
 
     server: RunningServer
     own: httpx.Client

@@ -31,7 +31,7 @@ _OTHER_NAMES = {"type": "kind", "topic": "topics", "doc": "document", "author": 
 
 @dataclass(frozen=True)
 class Row:
-    """One chunk of the oracle: every value of every field."""
+    """One chunk with all its field values, as the oracle (the reference filter of the tests) reads it."""
 
     collection: str
     node_id: str

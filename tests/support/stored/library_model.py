@@ -19,7 +19,7 @@ class LibraryModel:
 
     @property
     def wanted(self) -> Contents:
-        """Return the expected result of the next ingest."""
+        """Return the documents that the next ingest should publish."""
         return {
             path: text
             for path, text in self.files.items()

@@ -30,7 +30,7 @@ class PointsPlace:
 
     @contextmanager
     def points(self) -> Iterator[PointDatabase]:
-        """Open the points of the model."""
+        """Open the stored vectors (points) of the embedding model."""
         if self.workspace.is_shared:
             with open_store(self.workspace) as store, point_databases(store) as databases:
                 yield databases.get(self.index, MODEL.fingerprint)
@@ -39,15 +39,15 @@ class PointsPlace:
                 yield databases.get(self.index, MODEL.fingerprint)
 
     def stored(self) -> list[tuple[str, str, int, int]]:
-        """Return lineage, node, born and died of every point, sorted."""
+        """Return (lineage, node, born, died) of every point, sorted. The last two are generation numbers."""
         raise NotImplementedError
 
     def lose(self, count: int) -> None:
-        """Delete the first points."""
+        """Delete the first `count` points, as if a database had lost them."""
         raise NotImplementedError
 
     def recode(self) -> None:
-        """Give the first point other filter codes."""
+        """Damage the first point: replace its filter codes (the stored field values) by others."""
         raise NotImplementedError
 
 
@@ -59,7 +59,7 @@ class QdrantPlace(PointsPlace):
 
     @contextmanager
     def qdrant(self) -> Iterator["QdrantPoints"]:
-        """Open the points of the model with what only Qdrant has."""
+        """Open the stored vectors of the model as `QdrantPoints`, whose further methods other databases lack."""
         from elt_llm_core.index.qdrant import QdrantPoints
 
         with self.points() as database:
@@ -67,14 +67,14 @@ class QdrantPlace(PointsPlace):
             yield database
 
     def stored(self) -> list[tuple[str, str, int, int]]:
-        """Return lineage, node, born and died of every point, sorted."""
+        """Return (lineage, node, born, died) of every point, sorted. The last two are generation numbers."""
         with self.qdrant() as database:
             found, _ = database.client.scroll(database.name, limit=10_000)
         rows = [it.payload or {} for it in found]
         return sorted((row["lineage"], row["node"], row["born"], row["died"]) for row in rows)
 
     def lose(self, count: int) -> None:
-        """Delete the first points."""
+        """Delete the first `count` points, as if a database had lost them."""
         from qdrant_client import models as q
 
         nodes = [row[1] for row in self.stored()[:count]]
@@ -82,7 +82,7 @@ class QdrantPlace(PointsPlace):
             database._delete([q.FieldCondition(key="node", match=q.MatchAny(any=nodes))])
 
     def recode(self) -> None:
-        """Give the first point other filter codes."""
+        """Damage the first point: replace its filter codes (the stored field values) by others."""
         from qdrant_client import models as q
 
         node = self.stored()[0][1]
@@ -104,7 +104,7 @@ class PgvectorPlace(PointsPlace):
         return [str(name) for (name,) in rows]
 
     def stored(self) -> list[tuple[str, str, int, int]]:
-        """Return lineage, node, born and died of every point, sorted."""
+        """Return (lineage, node, born, died) of every point, sorted. The last two are generation numbers."""
         found = []
         for table in self.tables():
             with open_store(self.workspace) as store:
@@ -113,14 +113,14 @@ class PgvectorPlace(PointsPlace):
         return sorted(found)
 
     def lose(self, count: int) -> None:
-        """Delete the first points."""
+        """Delete the first `count` points, as if a database had lost them."""
         for lineage, node, born, _ in self.stored()[:count]:
             with open_store(self.workspace) as store:
                 statement = f"DELETE FROM elt_llm_points.p_{lineage} WHERE node = ? AND born = ?"  # noqa: S608
                 store.database.execute(statement, (node, born))
 
     def recode(self) -> None:
-        """Give the first point other filter codes."""
+        """Damage the first point: replace its filter codes (the stored field values) by others."""
         lineage, node, born, _ = self.stored()[0]
         with open_store(self.workspace) as store:
             statement = f"UPDATE elt_llm_points.p_{lineage} SET codes = '{{1}}' WHERE node = ? AND born = ?"  # noqa: S608

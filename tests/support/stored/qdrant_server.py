@@ -1,4 +1,4 @@
-"""Qdrant's HTTP interface on loopback over its client's local mode, with keys and faults as a server has them."""
+"""A fake Qdrant server on loopback, which uses the client's local mode, and checks keys and fails on request."""
 
 import json
 import threading

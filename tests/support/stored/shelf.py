@@ -146,7 +146,7 @@ def new_document(
 def recipe_of(
     embedding: EmbeddingModel, chroma: ChromaSettings | None = None, index: IndexSettings | None = None
 ) -> GenerationRecipe:
-    """Return the recipe that `put` publishes with."""
+    """Return the recipe (how a generation is built) with which `put` publishes."""
     return GenerationRecipe(
         embedding.fingerprint,
         "line-1",

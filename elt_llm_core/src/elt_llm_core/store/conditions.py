@@ -31,8 +31,8 @@ class DocumentCondition:
         """Raise UsageError if the field is not in `OWNER_FIELDS`, or if a value is missing or too long."""
         if self.field not in OWNER_FIELDS:
             raise UsageError(
-                f"'{self.field}' cannot be a condition of a key or a group.",
-                hint=f"Use one of {', '.join(OWNER_FIELDS)}: documents cannot set these fields by their own content.",
+                f"'{self}' cannot be a condition of an API key or a group, because documents can set '{self.field}'.",
+                hint=f"Use one of {', '.join(OWNER_FIELDS)}, which documents cannot set by their own content.",
             )
         if not self.values or not all(map(_is_value, self.values)):
             hint = f"Use at most {_LONGEST_QUOTED} characters; all except ASCII letters and digits count as several."

@@ -43,14 +43,14 @@ class TurnStore(Protocol):
     """A store for the turns of conversations, such as `Sessions`."""
 
     def turns(self, session_id: str, last: int | None = None) -> list[ConversationTurn]:
-        """Return the turns, oldest first, or only the `last` ones."""
+        """Return the turns of a conversation, oldest first; with `last`, only that many of the latest."""
 
     def add(self, session_id: str, asked: str, result: QueryResult) -> ConversationTurn:
         """Append a question with its answer to the conversation. Raises StoreError, UsageError."""
 
 
 class InMemoryTurns:
-    """A `TurnStore` for one given dialogue, oldest turn first. Rules rewrite its questions. It stores no new turns."""
+    """Serves the turns of one given dialogue, oldest first, and stores no new ones. Rules rewrite its questions."""
 
     def __init__(self, dialogue: Sequence[tuple[str, str]]) -> None:
         self._turns: list[ConversationTurn] = []
@@ -60,7 +60,7 @@ class InMemoryTurns:
             self._turns.append(ConversationTurn(number, question, understood, answer, result, ""))
 
     def turns(self, session_id: str, last: int | None = None) -> list[ConversationTurn]:
-        """Return the turns, oldest first, or only the `last` ones."""
+        """Return the turns of a conversation, oldest first; with `last`, only that many of the latest."""
         return self._turns if last is None else self._turns[-last:] if last else []
 
     def add(self, session_id: str, asked: str, result: QueryResult) -> ConversationTurn:
@@ -191,10 +191,10 @@ def rewrite_by_model(
     try:
         written = complete(llm, build_messages(prompt, {"earlier": earlier, "question": question}), cancelled=cancelled)
     except ModelError as error:
-        return by_rules, (f"The follow-up was understood by rules alone: {error}.",)
+        return by_rules, (f"Rules rewrote the follow-up question, because the language model failed: {error}.",)
     text = written.text.strip().strip("\"'“”„`").strip()
     if flaw := _find_flaw(written, text, question, turns):
-        return by_rules, (f"The follow-up was understood by rules: the language model's version {flaw}.",)
+        return by_rules, (f"Rules rewrote the follow-up question, because the language model's version {flaw}.",)
     return RewrittenQuestion(text, BY_MODEL), ()
 
 
@@ -202,7 +202,7 @@ def _find_flaw(written: LlmCompletion, text: str, question: str, turns: Sequence
     if written.finish != "stop" or not text:
         return "is not complete"
     if len(text.splitlines()) > 1 or len(text) > _LONGEST_REWRITTEN:
-        return "is no single question"
+        return "is not a single question"
     if lost := _labels(question) - set(words(text)):
         return f"leaves out {', '.join(sorted(lost))}"
     known = {word for turn in turns for word in words(turn_text(turn))} | set(words(question))
@@ -220,6 +220,6 @@ def _find_flaw(written: LlmCompletion, text: str, question: str, turns: Sequence
 
 
 def _labels(text: str) -> set[str]:
-    """Return the folded words of names, codes and numbers in a text."""
+    """Return the words of names, codes and numbers in a text, in lower case and without diacritics."""
     names = {word for name in parse_question(text).names for word in words(name)}
     return (names | {fold(number) for number in numbers_of(text)}) & set(words(text))

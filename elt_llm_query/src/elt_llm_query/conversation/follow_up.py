@@ -48,8 +48,8 @@ class RewrittenQuestion:
 def swap_label(fragment: str, last: str) -> str:
     """Replace the only code or number in the last question by the one in `fragment`.
 
-    In "and group U-14?", the code is "U-14". Return an empty text if `fragment` contains other words that the last
-    question does not.
+    "What does group U-12 cost?" and "and group U-14?" give "What does group U-14 cost?". Return an empty text if
+    `fragment` contains a word, apart from the code, that the last question lacks.
     """
     if len(fragment.split()) > _MOST_WORDS:
         return ""
@@ -97,7 +97,7 @@ def swap_time(fragment: str, last: str) -> str:
 
 
 def _match_ending(fragment: str) -> tuple[str, str]:
-    """Return the new phrase, and a pattern for phrases with the same last word ("" if the rule does not apply)."""
+    """Return the new phrase, and a pattern for phrases that end with the same word ("" if the rule cannot apply)."""
     opening = _PATTERNS["preposition"].match(fragment)
     part = fragment[opening.end(1) :].lstrip() if opening else fragment
     bare = _without_article(part).split()
@@ -107,7 +107,7 @@ def _match_ending(fragment: str) -> tuple[str, str]:
 
 
 def _match_start(fragment: str) -> tuple[str, str]:
-    """Return the new phrase, and a pattern for phrases with the same preposition ("" if the rule does not apply)."""
+    """Return the new phrase, and a pattern for phrases with the same preposition ("" if the phrase has none)."""
     bare = _without_article(fragment)
     opening = _PATTERNS["preposition"].match(bare)
     if not opening:
@@ -144,7 +144,7 @@ def _without_article(fragment: str) -> str:
 
 
 def _substitute_noun(fragment: str, last: str) -> str:
-    """Replace "one" by the last word of the last question or, if this is a verb, by the last word of its subject."""
+    """Replace "one" by the last noun of the last question: after "What does a ticket cost?", it means "ticket"."""
     if not _PATTERNS["one"].search(fragment):
         return fragment
     match = _PATTERNS["english"].match(last)
@@ -153,7 +153,7 @@ def _substitute_noun(fragment: str, last: str) -> str:
 
 
 def _replace_span(last: str, start: int, end: int, fragment: str) -> str:
-    """Replace last[start:end] by the fragment, which keeps its article or gets the old one; correct "a" and "an"."""
+    """Replace last[start:end] by the fragment. If it has no article, it gets the replaced one; fix "a" and "an"."""
     old = last[start:end].rstrip()
     end = start + len(old)
     article, has_article = _PATTERNS["leading_article"].match(old), bool(_PATTERNS["leading_article"].match(fragment))
@@ -236,7 +236,7 @@ def _depends_on_earlier(rest: str, connected: bool, tokeniser: KeywordTokeniser)
 
 
 def _content(text: str, tokeniser: KeywordTokeniser) -> list[str]:
-    """Return the words that have a stem, without question words. An adjective such as "tall" in "how tall" is kept."""
+    """Return the words of a text except stopwords and question words. The adjective in "how tall" is kept."""
     content = text if _PATTERNS["measured"].match(text) else _PATTERNS["asks"].sub("", text)
     return [word for word in content.split() if tokeniser.stems(word)]
 

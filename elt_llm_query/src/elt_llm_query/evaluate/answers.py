@@ -134,10 +134,10 @@ SENTENCES = (1, 3)  # quotes of one and of three sentences are measured
 
 @dataclass(frozen=True)
 class GoldAnswerOutcome:
-    """The result for one question that has gold answers: where a gold answer was found.
+    """The result for one question that has gold answers (accepted answers): where a gold answer was found.
 
-    `in_chunks` is true if the retrieved chunks contain a gold answer. `held` is true if the quoted sentences contain
-    one. `held` and `confidence` have a value for each number of quoted sentences.
+    `in_chunks` is true if the retrieved chunks contain a gold answer. `held` maps each number of quoted sentences, 1
+    and 3, to whether the quotes contain a gold answer, and `confidence` maps it to the confidence.
     """
 
     identity: str
@@ -165,7 +165,7 @@ class GoldAnswerReport:
         return _share([one.in_chunks for one in self.outcomes])
 
     def held(self, sentences: int, *, abstain: bool) -> float:
-        """Return the share of questions whose quote contains a gold answer. `abstain` excludes refused questions."""
+        """Return the share of questions whose quote contains a gold answer. With `abstain`, refusals do not count."""
         return _share([one.held[sentences] and not (abstain and one.is_refused(sentences)) for one in self.outcomes])
 
     def refused(self, sentences: int) -> float:
@@ -206,13 +206,13 @@ def measure_gold_answers(
     identities: Sequence[str] | None = None,
     progress: ProgressListener | None = None,
 ) -> GoldAnswerReport:
-    """Quote answers to the questions in `identities` that have gold answers. Raises UsageError if there are none."""
+    """Check which questions get a quote with a gold answer. Raises UsageError if no question has a gold answer."""
     wanted = answers.keys() & set(answers if identities is None else identities)
     chosen = [(identity, text) for identity, text in dataset.questions.items() if identity in wanted]
     if not chosen:
         raise UsageError(
-            f"No question of '{dataset.name}' has expected answers.",
-            hint='In queries.jsonl: {"_id": "q1", "text": "...", "metadata": {"answers": ["1971"]}}',
+            f"No question of the dataset '{dataset.name}' has an expected answer.",
+            hint='Add some to queries.jsonl: {"_id": "q1", "text": "...", "metadata": {"answers": ["1971"]}}',
         )
     outcomes = []
     for identity, text in track_progress(chosen, progress or SilentListener(), "ask"):

@@ -153,8 +153,8 @@ def calibrate(outcomes: Sequence[RefusalOutcome]) -> FittedCalibration:
     questions = Counter(kinds)
     answerable = questions[ANSWERABLE]
     if min(answerable, len(usable) - answerable) < FEWEST:
-        counts = f"{answerable} answerable questions and {len(usable) - answerable} others"
-        return FittedCalibration(SHIPPED_WEIGHTS, questions, None, None, f"{counts} are too few to fit anything")
+        counts = f"{answerable} answerable and {len(usable) - answerable} unanswerable questions"
+        return FittedCalibration(SHIPPED_WEIGHTS, questions, None, None, f"{counts} are too few for a calibration")
     # Answerable and unanswerable questions have equal total weights, and so do all kinds of unanswerable questions.
     share = {kind: 0.5 if kind == ANSWERABLE else 0.5 / (len(questions) - 1) for kind in questions}
     weight = {kind: len(usable) * share[kind] / count for kind, count in questions.items()}
@@ -200,10 +200,10 @@ def _held_out(kinds: Sequence[str], examples: Sequence[LabelledEvidence], confid
 def _objection(before: HeldOutFigures, after: HeldOutFigures) -> str:
     """Return the reason for keeping the shipped weights, or an empty text if the fitted weights are better."""
     if after.loss >= before.loss:
-        return "weights fitted to the other questions do not judge held-out questions better"
+        return "the fitted weights do not judge held-out questions better"
     for kind, share in after.auroc.items():
         if share < before.auroc[kind] - MOST_WORSE_AUROC:
-            return f"held-out questions are separated less well ({kind})"
+            return f"they separate answerable from unanswerable held-out questions less well ({kind})"
     if after.wrongly_refused > before.wrongly_refused + MOST_MORE_REFUSED:
-        return "more of the held-out questions would be wrongly refused"
+        return "with the fitted weights, more of the held-out questions would be wrongly refused"
     return ""

@@ -155,7 +155,7 @@ def _text(where: str, row: Mapping[str, Any], key: str) -> str:
     if not isinstance(value, str) or (key == "_id" and not value):
         raise UsageError(f"{where}: '{key}' is missing or not a text.", hint=LAYOUT_HINT)
     if HALF_CHARACTER.search(value):
-        raise UsageError(f"{where}: '{key}' holds half of a character (a lone surrogate).", hint=LAYOUT_HINT)
+        raise UsageError(f"{where}: '{key}' contains half of a character (a lone surrogate).", hint=LAYOUT_HINT)
     return value
 
 
@@ -203,7 +203,7 @@ def read_labelled_questions(path: Path) -> list[LabelledQuestion]:
     """Read a file of labelled questions. Raises UsageError, which names the line, if a line is malformed."""
     questions = [_question(f"{path}:{number}", line) for number, line in _lines(path, FORM)]
     if not questions:
-        raise UsageError(f"{path} holds no question.", hint=FORM)
+        raise UsageError(f"{path} contains no question.", hint=FORM)
     return questions
 
 

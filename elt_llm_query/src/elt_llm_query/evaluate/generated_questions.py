@@ -207,7 +207,7 @@ def evaluation_questions(questions: Sequence[GeneratedQuestion]) -> list[Evaluat
 
 
 def rank_answer_spans(chunks: Sequence[RetrievedChunk], answers: Sequence[AnswerSpan]) -> list[str]:
-    """Return answer spans in the order of their chunks. The node id represents a chunk without answer spans."""
+    """Return the keys of the answer spans in the order of the chunks; a chunk without any adds its node id."""
     ranked: dict[str, None] = {}
     for chunk in chunks:
         spans = [(chunk.source_id, *chunk.span)]
@@ -222,7 +222,7 @@ def _key(span: AnswerSpan) -> str:
 
 
 def _row_questions(node: StoredNode, templates: QuestionTemplates) -> Iterator[tuple[str, int, int]]:
-    """Yield questions for table rows. If the table starts in an earlier chunk, its header is the last context line."""
+    """Yield questions and spans of table rows. If an earlier chunk starts the table, the context has the header."""
     header: list[str] | None = cells_of(node.context.rsplit("\n", 1)[-1])
     offset = 0
     for line in node.text.splitlines(keepends=True):

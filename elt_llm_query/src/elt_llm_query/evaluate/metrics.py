@@ -45,7 +45,7 @@ def all_found(ranked: Sequence[str], grades: Mapping[str, int], depth: int = 10)
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the smallest value that at least the given `share` (0 to 1) of the values do not exceed (nearest rank)."""
+    """Return the smallest of the values that is at least as large as `share` (0 to 1) of them (nearest rank)."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
 

@@ -11,7 +11,7 @@ from elt_llm_query.evaluate.metrics import MEASURES
 
 @dataclass(frozen=True)
 class QuestionResult:
-    """The result of one question. `relevant` has the rank, from 1, of each relevant key; None if it was not found."""
+    """The result of one question. `relevant` maps each relevant document to its rank (from 1), or None if not found."""
 
     identity: str
     question: str
@@ -99,7 +99,7 @@ def shortfalls(reports: Sequence[ProfileReport], thresholds: Sequence[FigureThre
     """Return a sentence for each metric of each report that is below its threshold."""
     return [
         f"{report.profile}: {threshold.figure} is {report.figures[threshold.figure]:.4f},"
-        f" under the {threshold.least:g} it must have."
+        f" below the threshold of {threshold.least:g}."
         for report in reports
         for threshold in thresholds
         if report.figures[threshold.figure] < threshold.least

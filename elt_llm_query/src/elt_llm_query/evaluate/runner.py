@@ -58,7 +58,7 @@ def _with(settings: Settings, **changed: object) -> Settings:
 
 @dataclass(frozen=True)
 class EvaluationQuestion:
-    """A question to evaluate. `rank` turns chunks into ranked keys; `grades` has the grade of each relevant key."""
+    """A question to evaluate. `rank` converts chunks to ranked document ids; `grades` maps relevant ids to grades."""
 
     identity: str
     text: str
@@ -75,7 +75,7 @@ def evaluate(
     corpus_ids: Mapping[str, str] | None = None,
     progress: ProgressListener | None = None,
 ) -> list[ProfileReport]:
-    """Evaluate profiles on a dataset stored in `generation`. `corpus_ids` maps sources to corpus ids that differ."""
+    """Evaluate profiles on a dataset stored in `generation`. `corpus_ids` maps a source to its id in the dataset."""
     named = corpus_ids or {}
 
     def rank(chunks: Sequence[RetrievedChunk]) -> list[str]:

@@ -127,9 +127,9 @@ class Answer:
 
 
 def with_time_limit(seconds: float, writer: str, cancelled: Callable[[], bool] | None) -> Callable[[], bool]:
-    """Wrap `cancelled` so that it raises ModelTimeout, naming the writer, after this number of seconds from now.
+    """Return a function that calls `cancelled`, and after `seconds` from now raises ModelTimeout, naming the `writer`.
 
-    All calls of one answer share this limit.
+    All model calls of one answer share this time limit.
     """
     until = time.monotonic() + seconds
 
@@ -155,8 +155,8 @@ def choose_sentences(
 ) -> list[ScoredSentence]:
     """Return at most `most` sentences: the best one, and others that are nearly as good and have other content.
 
-    If a `definition` is asked for and the best sentence gives it, nothing is added. An item of a list is added only to
-    the opening or another item of the same list. Sentences of the chunks `others`, from other documents than the best
+    If a `definition` is asked for and the best sentence gives it, nothing is added. A list item is added only to the
+    opening sentence or another item of its list. Sentences of the chunks `others`, from other documents than the best
     sentence, may score lower, because they may add something else. Within a document, a further sentence must come from
     a chunk whose rank is near that of the best sentence's chunk. Set `twofold` for a question about two things, where
     the sentence about the second may score lower. Set `across` if question and sentences are in different languages.
@@ -220,8 +220,8 @@ def _best_about(
 ) -> ScoredSentence | None:
     """Return the best sentence about one of two compared things, or None.
 
-    `own` and `other` are the stems that identify the two things. A sentence may name the other thing only after its
-    own, which lowers its score. `ordered` has the stems of each sentence in order.
+    `own` is the stem that identifies this thing, and `other` that of the other thing. A sentence that names the other
+    thing too must name it second, and gets a lower score. `ordered` has the stems of each sentence in order.
     """
     about = [
         (one.score - (_COST_OF_OTHER if other in one.stems else 0.0), one)
@@ -272,7 +272,7 @@ def find_asked_row(
 
 
 def _table_of(sentence: ScoredSentence) -> tuple[str, str]:
-    """Return a key that is equal for the rows of one table: the kind and the header row."""
+    """Return a key that is equal for all rows of one table: the kind of the sentence ("row") and the header row."""
     return sentence.candidate.kind, sentence.candidate.lead
 
 
@@ -297,7 +297,7 @@ def _distinct_sentences(scored: Scored, most: int, least: float) -> list[ScoredS
 
 
 def is_same_statement(left: ScoredSentence, right: ScoredSentence) -> bool:
-    """Whether two sentences state the same in nearly the same words; different numbers make them differ."""
+    """Return whether two sentences state the same in nearly the same words and with the same numbers."""
     if any(letter.isdigit() for stem in left.own_stems ^ right.own_stems for letter in stem):
         return False
     union = len(left.own_stems | right.own_stems)
@@ -415,7 +415,7 @@ class ExtractiveAnswerer:
         read = list(chunks[:_READ_CHUNKS])
         candidates = sentence_candidates(read)
         if not candidates:
-            notes = ("No chunk holds a sentence that could be quoted.",)
+            notes = ("No chunk contains a sentence that can be quoted.",)
             return replace(self._refuse(parsed, read, [], 0.0, {}), notes=notes)
         texts = [truncate_for_embedding(text, self.embedding) for text in (parsed.text, *parsed.parts)]
         vectors = np.stack([self.embedding.embed_question(text) for text in texts])

@@ -32,7 +32,7 @@ _LEAST_DENIAL = 0.3  # denial score of a sentence that denies any word of the qu
 
 
 def denial_score(context: ScoringContext, chosen: Sequence[ScoredSentence]) -> float:
-    """Return the share of the question that the sentences deny, 0 to 1; 0 for yes-or-no and definition questions."""
+    """Return how strongly the sentences deny the question, 0 to 1; 0 for yes-or-no and definition questions."""
     if context.question.kind in _MAY_BE_DENIED:
         return 0.0
     terms = [term for term in _unnamed_terms(context) if not term.isdigit()]
@@ -74,7 +74,7 @@ def _clause(text: str, negation: re.Match[str]) -> str:
 def _is_negative(context: ScoringContext, clause: str) -> bool:
     """Return whether a negated clause denies the question.
 
-    A limit does not, nor does a figure if the question asks for one.
+    A limit such as "before noon" does not, nor does a figure if the question asks for a figure.
     """
     question = context.question
     return not _LIMITS.search(clause) and not (question.expects_figure and has_new_figure(question, clause))
@@ -91,7 +91,7 @@ _LEAST_CONTRADICTION = 0.5  # score of a sentence that contradicts the question
 
 
 def contradiction_score(context: ScoringContext, sentence: ScoredSentence) -> float:
-    """Return how strongly the sentence contradicts the question: 0, or 0.5 to 1, rising with their overlap.
+    """Return how strongly the sentence contradicts the question: 0, or 0.5 to 1 by the share of common words.
 
     Yes-or-no questions, questions for a definition, and sentences with too few words of the question get 0.
     """
@@ -138,49 +138,49 @@ class AnswerEvidence:
     """The evidence for or against answering, one number per kind."""
 
     cosine: float
-    """Cosine of the nearest chosen sentence to the question; up is better."""
+    """Cosine of the nearest chosen sentence to the question; higher is better."""
     passage_cosine: float
-    """Cosine of the nearest chunk to the question; up is better. Stored calibrations know the field by this name."""
+    """Cosine of the nearest chunk; higher is better. Stored calibrations know the field by this name."""
     unknown: float
-    """Weighted share of the question's words that no document of the collection has; down is better."""
+    """Weighted share of the question's words that no document of the collection has; lower is better."""
     expected_elsewhere: float
-    """How much less relevant the best sentence with the expected value is than the most relevant sentence.
+    """The relevance of the most relevant sentence minus that of the best sentence with the expected value.
 
     0 if neither a figure nor a person is expected.
     """
     figure_asked: float
-    """1 if a number, an amount or a point in time is expected: such questions need another intercept."""
+    """1 if a number, an amount or a point in time is expected: such questions need another intercept of the model."""
     other_language: float
     """1 if the question is not in English: cosines of the embedding are lower in other languages."""
     unit_distance: float
     """Embedding distance of the noun after "how many" to the nearest noun counted in a chosen sentence, or 0."""
     event_missing: float
-    """If a date is expected, the weighted share of the words for the event that the sentence with the date lacks."""
+    """If a date is expected, the weighted share of the event's words that the sentence with the date lacks."""
     residue_distance: float
-    """Embedding distance between question and chosen sentence, both without their shared words; down is better."""
+    """Embedding distance between question and chosen sentence, both without their shared words; lower is better."""
     unknown_names: float
-    """Share of the question's names with a word that no document of the collection has; down is better."""
+    """Share of the question's names with a word that no document of the collection has; lower is better."""
     named_rest: float
-    """Weighted share of the question's words, except names, that the chosen sentences lack; down is better.
+    """Weighted share of the question's words, except names, that the chosen sentences lack; lower is better.
 
     It is 0 unless the best sentence has all names of the question.
     """
     names_apart: float
-    """Share of the question's names that the best sentence and its headings lack; down is better."""
+    """Share of the question's names that the best sentence and its headings lack; lower is better."""
     names_parted: float
-    """1 if the question has several names, all of them known, and the best sentence lacks one of them."""
+    """1 if the question has several names, all in the collection, and the best sentence lacks one of them."""
     numbers_apart: float
-    """Share of the question's numbers that the chosen sentences and their headings lack; down is better."""
+    """Share of the question's numbers that the chosen sentences and their headings lack; lower is better."""
     denied: float
-    """Share of the question's assumptions that the best sentence denies; down is better."""
+    """Share of the question's assumptions that the best sentence denies; lower is better."""
     denied_beside: float
-    """Share of the question's assumptions that the most denying chosen sentence denies; down is better."""
+    """Share of the question's assumptions that the most denying chosen sentence denies; lower is better."""
     contradicted: float
-    """How strongly the best sentence contradicts an assumption of the question; down is better."""
+    """How strongly the best sentence contradicts an assumption of the question; lower is better."""
     unreasoned: float
-    """1 if the question asks for a reason and no chosen sentence has one; down is better."""
+    """1 if the question asks for a reason and no chosen sentence has one; lower is better."""
     valueless: float
-    """1 if the question asks for a figure, but no chosen sentence contains one or is a table row; down is better."""
+    """1 if the question asks for a figure, but no chosen sentence contains one or is a table row; lower is better."""
 
     def as_dict(self) -> dict[str, float]:
         """Return the numbers of the evidence by name, for the trace."""
@@ -253,7 +253,7 @@ def _unit_distance(context: ScoringContext, chosen: Sequence[ScoredSentence]) ->
 
 
 def _residue_distance(context: ScoringContext, chosen: Sequence[ScoredSentence]) -> float:
-    """Return the smallest embedding distance between the question and a chosen sentence without their shared words.
+    """Remove the words that the question and a sentence share, and return the smallest embedding distance of the rest.
 
     It is 0 if a chosen sentence contains every word of the question.
     """

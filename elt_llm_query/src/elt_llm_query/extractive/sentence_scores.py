@@ -42,10 +42,10 @@ _REASON = _PATTERNS.pattern("reason_value")
 
 
 def expected_value_score(question: ParsedQuestion, sentence: str) -> float:
-    """Return whether the sentence has a value of the expected kind that the question itself does not contain.
+    """Score whether the sentence has a new value of the expected kind, such as a date for a question with "when".
 
-    The result is 1 for such a value, 0.3 to 0.7 for a similar or doubtful value, and 0 for none. If the question
-    expects no particular kind of value, the result is 1.
+    A value is new if the question does not contain it. The result is 1 for such a value, 0.3 to 0.7 for a similar
+    or doubtful value, and 0 for none. If the question expects no particular kind of value, the result is 1.
     """
     measure = _MEASURES.get(question.expects)
     return measure(question, strip_numbering(sentence)) if measure else 1.0
@@ -57,7 +57,7 @@ def strip_numbering(sentence: str) -> str:
 
 
 def counted_phrases(sentence: str) -> list[str]:
-    """Return up to three words within 60 characters of each number, on either side, and names of numeric columns."""
+    """Return the words that numbers may count: up to three before and after each, and names of numeric columns."""
     folded = fold(strip_numbering(sentence))
     phrases = _COLUMN.findall(folded)
     for found in _NUMBER.finditer(folded):
@@ -202,11 +202,11 @@ class CandidateFeatures:
     coverage: float
     """Weighted share of the question's words that the sentence itself has."""
     around: float
-    """Weighted share that occurs only in its headings or the preceding sentence, counted half."""
+    """Weighted share of the question's words only in its headings or the preceding sentence, counted half."""
     chunk_score: float
     """Score of its chunk divided by the score of the best chunk."""
     support: float
-    """Whether it has a value of the kind that the question expects, 0 to 1."""
+    """How surely the sentence has a value of the kind that the question expects, 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ class ScoredSentence(CandidateFeatures):
 
     @property
     def relevance(self) -> float:
-        """How much the sentence is about the question, apart from the expected value."""
+        """How well the sentence matches the question, whether or not it has the value that the question expects."""
         return (
             _WEIGHT_COSINE * self.cosine
             + _WEIGHT_COVERAGE * self.coverage
@@ -232,7 +232,7 @@ class ScoredSentence(CandidateFeatures):
 
     @property
     def score(self) -> float:
-        """The relevance, less penalties for a missing value, a fragment and numbers that contradict the question."""
+        """The relevance minus penalties: no expected value, an incomplete sentence, rival numbers (rule 8 for 7)."""
         missing = self.support_weight * (1.0 - self.support)
         fragment = 0.0 if self.candidate.whole else _WEIGHT_FRAGMENT
         return self.relevance - missing - fragment - _WEIGHT_RIVAL * min(self.rivals, 1)

@@ -1,7 +1,7 @@
 """Start the answer to a yes-or-no question with "Yes" or "No", if a quoted sentence decides this question.
 
-What the clause with most of the question's words allows, requires or denies decides the question. Decision 43 explains
-and measures the rules.
+The clause that contains most of the question's words decides: "Dogs may enter" answers "May dogs enter?" with "Yes".
+Decision 43 explains and measures the rules.
 """
 
 import re

@@ -141,7 +141,7 @@ class AlignmentSlot:
 
     @property
     def nouns(self) -> bool:
-        """Whether both sides include a capitalised word within the sentence: in German, two different nouns."""
+        """Whether `ours` and `theirs` both have a capitalised word within the sentence: in German, different nouns."""
         return all(any(_capital(token) for token in side) for side in (self.ours, self.theirs))
 
 
@@ -219,7 +219,7 @@ def _slot(
 
 
 def _lacks(sentence: ParsedSentence, own: ParsedSentence, token: SentenceToken) -> bool:
-    """Return whether `sentence` lacks a word of `own`. For a word in a number, return whether it lacks the amount."""
+    """Return whether `sentence` lacks a token of the sentence `own`; for a number, whether it lacks this amount."""
     for number in own.numbers:
         if number.start <= token.start < number.end:
             return not any(number.agrees(other) for other in sentence.numbers)

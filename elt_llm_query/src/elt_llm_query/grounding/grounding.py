@@ -54,7 +54,7 @@ _GERMAN_NOUN = re.compile(r"(?:ung|heit|keit|schaft|tion|tat|ismus|nis|ment|unge
 
 @dataclass(frozen=True)
 class SourceSentence:
-    """A sentence at start:end of a chunk. `before` has the words of two sentences before it, `over` of its headings."""
+    """A sentence at start:end of a chunk, with the words of two sentences `before` it and of the headings `over` it."""
 
     chunk: int
     start: int
@@ -120,7 +120,7 @@ _DEFINITE, _PRONOUNS = map(_PATTERNS.words, ("definite", "pronouns"))
 
 @dataclass(frozen=True)
 class ClaimComparison:
-    """The comparison of a claim with source sentences: how much of it they contain, and where they disagree."""
+    """The comparison of a claim with source sentences: how much of the claim they contain, and what differs."""
 
     sentences: tuple[SourceSentence, ...]
     coverage: float  # weighted share of the claim's words, without names and numbers, in the sentences
@@ -339,7 +339,7 @@ class SupportFinder:
         return "beside" if refers and any(_has_name(one.before, frozenset(), token) for one in sentences) else "missing"
 
     def _is_other_noun(self, slot: AlignmentSlot) -> bool:
-        """Whether the claim has another noun, which occurs elsewhere in the chunks. Any other noun may be a synonym."""
+        """Whether the claim's noun, different from the source's, occurs in the chunks; if not, it may be a synonym."""
         return slot.nouns and any(match_term(stem, self._sources.stems) for token in slot.ours for stem in token.stems)
 
     def _contrary(
@@ -452,7 +452,7 @@ def _judge(statement: AnswerStatement, supporter: SupportFinder, sources: Sequen
         verdict,
         round(least.chance, 4),
         () if verdict == "unsupported" else tuple(Quote(sources[chunk], start, end) for chunk, start, end in spans),
-        () if verdict == "supported" else reasons or ("The chunks have little about this.",),
+        () if verdict == "supported" else reasons or ("The chunks contain little about this.",),
         statement.cited,
         ()
         if verdict == "unsupported"
@@ -484,15 +484,15 @@ def _verdict(support: ClaimSupport) -> Verdict:
 
 def _reasons(compared: ClaimComparison) -> Iterator[str]:
     if compared.numbers:
-        yield f"Numbers that differ: {', '.join(compared.numbers)}."
+        yield f"Numbers that differ from the source: {', '.join(compared.numbers)}."
     if compared.names:
         yield f"Names missing in the sources: {', '.join(compared.names)}."
     if compared.contrary:
-        yield f"Denied, or opposite words: {', '.join(filter(None, compared.contrary))}."
+        yield f"Denied in the source, or opposite words there: {', '.join(filter(None, compared.contrary))}."
     if compared.other_force:
         yield f"Allowed is not the same as required: {', '.join(compared.other_force)}."
     if compared.swapped or compared.exchanged > _EXCHANGED:
-        yield "Names or numbers have changed places."
+        yield "Names or numbers have changed places, compared with the source."
     for slot in compared.replaced:
         ours, theirs = (" ".join(token.text for token in side) for side in (slot.ours, slot.theirs))
         yield f"The source has '{theirs}', not '{ours}'."

@@ -33,7 +33,7 @@ _MARK: Final = re.compile(
 
 @dataclass(frozen=True)
 class RuleMark:
-    """A word or phrase that states a rule, at start:end of a text. `words` is the folded text, `kind` its function."""
+    """A rule word or phrase, such as "must" or "at most", at start:end of a text. `kind` is its function."""
 
     kind: str
     start: int

@@ -363,7 +363,7 @@ class TermWeights:
 
 
 def collection_term_weights(generations: Sequence[Searchable]) -> TermWeights:
-    """Return weights for stems, as in BM25 and 0 or more, which depend on their rarity in all these collections."""
+    """Return BM25 weights (0 or more) of stems: the rarer a stem is in all these collections, the higher."""
     total = sum(generation.size for generation in generations)
 
     @lru_cache(_KEPT_FREQUENCIES)
@@ -403,7 +403,7 @@ def _same_prefix(left: str, right: str) -> bool:
 
 
 def count_rival_numbers(question: str, text: str) -> int:
-    """Count the question's labelled numbers (rule 7) for which the text only has the label with others (rule 8)."""
+    """Count the question's labelled numbers ("rule 7") whose label has only other numbers in the text ("rule 8")."""
     there: dict[str, set[str]] = {}
     for label, number in _LABELLED_NUMBER.findall(fold(text)):
         there.setdefault(label, set()).add(number)

@@ -22,14 +22,14 @@ from elt_llm_query.retrieve.query_variant import keyword_query, replace_alternat
 
 Scores = NDArray[np.float64]
 Cancelled = Callable[[], bool]
-"""A function that returns True if nobody waits for the result any more."""
+"""A function that returns True once the caller no longer wants the result."""
 
 ORDER_SHARE = 0.8
 """Weight of the word-order score relative to the keyword score, whose weight is 1."""
 FOREIGN_WEIGHT = 0.9
 """Least weight of cosines if question and collection are in different languages."""
 CURVE = 0.7
-"""Exponent that keeps scores on the scale of cosine and keywords alone, for which the confidence was calibrated."""
+"""Exponent that keeps scores on the scale without word order, for which the confidence was calibrated."""
 
 
 def min_max(scores: ArrayLike) -> Scores:
@@ -164,7 +164,7 @@ HEAD_SIZE = 30  # candidates of all collections together; a larger head takes lo
 def head_positions(scores: Sequence[Scores]) -> list[list[int]]:
     """Return, for each collection, the indexes of its candidates among the HEAD_SIZE best of all collections.
 
-    Candidates with the same score as the last of these are included.
+    Candidates that tie with the last of them are included, so there may be more than HEAD_SIZE.
     """
     joined = np.concatenate([*scores, np.zeros(0)])
     least = np.partition(joined, -HEAD_SIZE)[-HEAD_SIZE] if len(joined) > HEAD_SIZE else 0.0
@@ -172,10 +172,10 @@ def head_positions(scores: Sequence[Scores]) -> list[list[int]]:
 
 
 def match_scores(pool: Pool, keyword_scores: Scores, indexes: Sequence[int]) -> tuple[Scores, Scores]:
-    """Return the coverage and the order of every candidate: exact at `indexes`, a lower bound for all others.
+    """Return the word coverage and word order of every candidate: exact at `indexes`, lower bounds for all others.
 
     The lower bound of coverage is the keyword score divided by the greatest attainable score, because no word adds more
-    to a BM25 score than its weight. That of order is 0.
+    to a BM25 score than its weight. The lower bound of order is 0.
     """
     coverage = np.minimum(1.0, keyword_scores / (pool.attainable or 1.0))
     order = np.zeros(len(coverage))
@@ -229,7 +229,7 @@ class RerankResult:
 
 @dataclass(frozen=True)
 class _CompletedPool:
-    """A pool with both scores of every candidate. `cosines` is None if the question has no vector."""
+    """A pool with the cosine and the keyword score of every candidate. Without a question vector, `cosines` is None."""
 
     pool: Pool
     cosines: Scores | None

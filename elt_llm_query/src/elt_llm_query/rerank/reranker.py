@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Reranker(Protocol):
-    """A reranker scores every candidate of every pool from 0 to 1 and merges the pools into one ranking."""
+    """Scores every candidate of every pool (the candidates of one collection), 0 to 1, and merges the pools."""
 
     @property
     def name(self) -> str:

@@ -47,9 +47,9 @@ def open_cross_encoder(name: str | None, models_dir: Path | None) -> CrossEncode
     wanted = name or DEFAULT_MODEL
     folder = find_model_folder(wanted, models_dir)
     if folder is None:
-        looked_at = [str(path) for path in model_folders(wanted, models_dir)] or ["nowhere: no folder of models"]
+        looked_at = [str(path) for path in model_folders(wanted, models_dir)] or ["no folder of models is configured"]
         raise ModelError(
-            f"The cross-encoder '{wanted}' is not on this machine (looked at {', '.join(looked_at)})",
+            f"The cross-encoder '{wanted}' is not on this machine ({', '.join(looked_at)})",
             hint=f"Run: elt-llm models pull {DEFAULT_MODEL.rpartition('/')[2]}, name an installed model in"
             " query.reranker_model, or set query.reranker_strategy to embedding",
         )
@@ -206,10 +206,10 @@ def open_cohere(name: str | None, environment: Mapping[str, str], *, allowed: bo
         from cohere.core.api_error import ApiError
         from llama_index.postprocessor.cohere_rerank import CohereRerank
     except ImportError as error:
-        raise ModelError("LlamaIndex's integration of Cohere is not installed", hint=_INSTALL) from error
+        raise ModelError("LlamaIndex's Cohere integration is not installed", hint=_INSTALL) from error
     if not environment.get(COHERE_KEY_VARIABLE):
         raise ModelError(
-            f"{COHERE_KEY_VARIABLE} is not set", hint=f"Set {COHERE_KEY_VARIABLE} to the key of your account"
+            f"The environment variable {COHERE_KEY_VARIABLE} is not set", hint="Set it to your Cohere account's API key"
         )
     model = name or DEFAULT_COHERE_MODEL
     reranker = CohereRerank(top_n=MOST_CHUNKS_SENT, model=model, api_key=environment[COHERE_KEY_VARIABLE])

@@ -75,13 +75,13 @@ def document_conditions(where: Sequence[str]) -> DocumentConditions:
     for one in parse_conditions(where):
         if one.operator not in ("=", "in"):
             raise UsageError(
-                f"'{one}' cannot be a condition of a key or a group.",
-                hint="Use = or in, such as --where tenant_id=acme or --where 'tenant_id in acme,shared'.",
+                f"'{one}' cannot be a condition of an API key or a group, because only = and in are supported.",
+                hint="Write it like --where tenant_id=acme or --where 'tenant_id in acme,shared'.",
             )
         conditions.append(DocumentCondition(one.field, one.operands))
     fields = [one.field for one in conditions]
     if twice := next((name for name in fields if fields.count(name) > 1), None):
-        raise UsageError(f"'{twice}' has two conditions.", hint=f"Write one: --where '{twice} in a,b'")
+        raise UsageError(f"The field '{twice}' has two conditions.", hint=f"Write one: --where '{twice} in a,b'")
     return tuple(conditions)
 
 
@@ -153,7 +153,7 @@ def _ordered_indexes(field: FieldValues, condition: Condition, operand: str) -> 
 
 
 def _dates_possibly_later(last: str, *, before: bool) -> set[str]:
-    """Return the year, month and day that contain the date `last` and end after it (with `before`: or with it)."""
+    """Return the periods around `last` that end later, such as 2024 for 2024-12-30; with `before`, all around it."""
     around = {last[:length] for length in (4, 7, 10) if length < len(last)}
     return {value for value in around if before or _end_of(value) > _end_of(last)}
 

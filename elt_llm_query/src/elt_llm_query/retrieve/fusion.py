@@ -59,7 +59,7 @@ class SearchCandidate:
 def join_rankings(
     collection: str, fused: Ranking, dense: Ranking, keyword: Ranking, scale: float
 ) -> list[SearchCandidate]:
-    """Return candidates in fused order with the ranks of both retrievers. Their score, 0 to 1, is fused x `scale`."""
+    """Return candidates in fused order with both retrievers' ranks. A score, 0 to 1, is the fused score x `scale`."""
     dense_ranks = {node_id: (rank, score) for rank, (node_id, score) in enumerate(dense, 1)}
     keyword_ranks = {node_id: (rank, score) for rank, (node_id, score) in enumerate(keyword, 1)}
     missing = (None, None)

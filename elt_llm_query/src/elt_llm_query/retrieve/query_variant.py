@@ -25,7 +25,7 @@ BOTH_RETRIEVERS = RetrieverChoice(dense=True, keyword=True)
 
 @dataclass(frozen=True)
 class AlternativeNames:
-    """A name in the question, and other names with the same meaning, for which the search looks too."""
+    """A name in the question, and other names with the same meaning, which are searched for too."""
 
     name: str
     others: tuple[str, ...]

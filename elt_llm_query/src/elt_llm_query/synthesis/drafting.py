@@ -290,5 +290,5 @@ _METHODS: dict[SynthesisName, SynthesisMethod] = {
 
 
 def create_synthesis(name: SynthesisName, *, by_collection: bool = False) -> SynthesisMethod:
-    """Return the method `name`. With `by_collection`, it answers from each collection and merges the answers."""
+    """Return the function that drafts an answer; with `by_collection`, one answer per collection, then merged."""
     return partial(draft_by_collection, _METHODS[name]) if by_collection else _METHODS[name]

@@ -24,7 +24,7 @@ class SourcesFound:
 
 @dataclass(frozen=True)
 class AnswerStarted:
-    """An answer starts: the first (empty), a second after further searches, or the first one again (`back`)."""
+    """An answer starts: the first (""), a new one after further searches ("once more"), or the first again ("back")."""
 
     again: Literal["", "once more", "back"] = ""
 
@@ -41,7 +41,7 @@ Listener = Callable[[Event], None]
 
 
 def ignore_events(_event: Event) -> None:
-    """Drop an event, for callers that wait for the whole answer."""
+    """Ignore an event: the default for callers that wait for the whole answer."""
 
 
 def in_citation_order(chunks: Sequence[RetrievedChunk]) -> tuple[RetrievedChunk, ...]:

@@ -67,7 +67,7 @@ def normalise_marks(text: str) -> str:
 
 
 def renumber_marks(text: str, sources: Sequence[PromptSource]) -> str:
-    """Replace each [n] by the position of source n in `sources`, from 1, or a number beyond them if it is missing."""
+    """Replace each [n] by the position, from 1, of source n in `sources`; a missing source gets a greater number."""
     positions = {source.number: position for position, source in enumerate(sources, 1)}
 
     def renumber(mark: re.Match[str]) -> str:
@@ -132,7 +132,7 @@ def draft_notes(draft: AnswerDraft, calls: ModelCalls) -> tuple[str, ...]:
     notes = []
     if not draft.whole and calls.used_up:
         limit = f"{calls.window.section}.num_predict is {calls.window.to_write}"
-        notes.append(f"The answer is not complete: the model reached its limit of written tokens ({limit}).")
+        notes.append(f"The answer is not complete: the model reached its limit of output tokens ({limit}).")
     elif not draft.whole:
         notes.append("The answer is not complete: the caller or the model stopped it before its end.")
     if draft.dropped:
@@ -154,7 +154,7 @@ def fitting_style(style: str, window: ContextWindow) -> tuple[str, tuple[str, ..
 
 
 class UnmarkedStream:
-    """Passes on pieces of an answer without citation marks. What may be the start of a mark waits for its end."""
+    """Passes on pieces of an answer without citation marks. A possible start of a mark, such as "[1", is held back."""
 
     def __init__(self, on_piece: OnPiece) -> None:
         self._on_piece = on_piece
@@ -169,7 +169,7 @@ class UnmarkedStream:
         self._pass_on(text[:cut])
 
     def end(self) -> None:
-        """Pass on the waiting text at the end of the answer."""
+        """Pass on the text that was held back, because the answer has ended and no mark was completed."""
         self._pass_on(self._waiting)
         self._waiting = ""
 
@@ -179,7 +179,7 @@ class UnmarkedStream:
 
 
 class ModelAnswerer:
-    """Writes and checks answers. `extractive`, which must cite, gathers evidence. Many threads may share one object."""
+    """Writes and checks answers. `extractive`, built with `cite=True`, finds evidence. Threads may share one object."""
 
     def __init__(self, llm: LLM, extractive: ExtractiveAnswerer, settings: Settings, prompts: Prompts) -> None:
         self._llm = llm

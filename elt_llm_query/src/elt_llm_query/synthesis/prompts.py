@@ -76,7 +76,7 @@ def load_prompts(config_dir: Path | None, shown_from: Path | None = None) -> Pro
     for path in sorted(folder.glob("*.y*ml")) if folder else ():
         known = path.stem in PROMPT_NAMES and path.suffix == ".yaml"
         if not known and (meant := get_close_matches(path.stem, PROMPT_NAMES, 1, _ALIKE)):
-            raise SettingsError(f"{path} is not the name of a prompt file.", hint=f"Rename it to {meant[0]}.yaml")
+            raise SettingsError(f"{path}: there is no prompt of this name.", hint=f"Rename it to {meant[0]}.yaml")
     return {name: _load(name, folder, shown_from or Path.cwd()) for name in PROMPT_NAMES}
 
 
@@ -89,7 +89,7 @@ def _load(name: PromptName, folder: Path | None, shown_from: Path) -> Prompt:
     if missing := " and ".join(f"{{{value}}}" for value in required if value not in prompt.values):
         raise SettingsError(
             f"{path}: the prompt does not contain {missing}.",
-            hint="Put it into `user`, as in the file that elt-llm init writes.",
+            hint="Add it to the text `user` of the file. For an example, see the file that elt-llm init writes.",
         )
     for value in sorted(prompt.values - {*required, *optional}):
         if meant := get_close_matches(value, (*required, *optional), 1, _ALIKE):

@@ -56,7 +56,7 @@ class AliasIndex:
         ]
 
     def in_question(self, question: str) -> tuple[AlternativeNames, ...]:
-        """Return, for each alias group, the first of its names in the question and those that occur in collections."""
+        """Return the names in the question that have aliases, each with those aliases that occur in collections."""
         if not self._by_first:
             return ()
         sequences = [tuple(words(question)), *(tuple(each.stems(question)) for each in self._tokenisers.values())]

@@ -36,7 +36,7 @@ class PatternFile:
         return frozenset(self._content["words"][name].split())
 
     def rows(self, name: str) -> list[list[str]]:
-        """Return the rows of the array `name`, with parts filled in. Raises KeyError if the file has no such array."""
+        """Return the rows of the array `name`, each `@part@` replaced. Raises KeyError if there is no such array."""
         return [[self._expanded(text) for text in row] for row in self._content[name]]
 
     def _expanded(self, text: str) -> str:

@@ -130,8 +130,8 @@ class MultiHopStrategy:
 
     There are at most `max_hops` follow-up questions, each made from the best chunk that was not used yet. A language
     model writes the follow-ups; without a model, or if the model fails, rules make them from new names and unanswered
-    words. With `needs_link`, which `auto` sets, each follow-up raises the score of one chunk only: the best that names
-    the title of the chunk from which the follow-up was made, or whose title that chunk names.
+    words. With `needs_link`, which `auto` sets, each follow-up raises the score of one chunk only: the best one that is
+    linked to the chunk behind the follow-up, which means that one of the two names the title of the other.
     """
 
     retrievers: RetrieverChoice

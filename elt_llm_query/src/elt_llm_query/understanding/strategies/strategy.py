@@ -163,7 +163,7 @@ _QUOTES = "\"'`\u201c\u201d\u201e\u00ab\u00bb*_ \t"
 
 
 def ask_helper_model(llm: LLM, prompt: str, passes: PassRunner, instead: str) -> str:
-    """Return the first part of a model's reply. If the model fails, return "" and report `instead`, the fallback."""
+    """Return a model's reply, cut if very long. If the model fails, return "" and report `instead`, the fallback."""
     try:
         reply = complete_prompt(llm, prompt, passes.cancelled).text[:MOST_REPLIED]
     except EltError as failure:
