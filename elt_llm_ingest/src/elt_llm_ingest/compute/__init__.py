@@ -7,7 +7,10 @@ from elt_llm_ingest.sandbox.guards import ParseLimits
 
 
 def create_compute(settings: Settings) -> Compute:
-    """Create the Compute that `ingest.compute` selects. Raises UsageError if Ray or its address is missing."""
+    """Create the Compute that the setting `ingest.compute` selects: "local" or "ray".
+
+    Raises UsageError if "ray" is selected, but Ray is not installed or the address of the cluster is not set.
+    """
     limits = ParseLimits.of(settings.ingest)
     if settings.ingest.compute == "local":
         return LocalCompute(limits, settings.ingest.workers)

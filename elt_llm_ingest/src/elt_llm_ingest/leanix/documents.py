@@ -17,7 +17,10 @@ ENTITY = "entity"
 
 
 def model_document(model: EnterpriseModel, title: str) -> ParsedDocument:
-    """Return a document with an overview as text, entities and relationships as parts, and the model as artefact."""
+    """Return a document with an overview as text, and each entity and relationship as a part (a separate document).
+
+    The model itself is the document's artefact: JSON that is stored with the collection.
+    """
     report = check_model(model)
     builder = DocumentBuilder()
     builder.add_heading(title, 1)
@@ -111,7 +114,10 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def inventory_document(inventory: Inventory, title: str) -> ParsedDocument:
-    """Return a document with an overview as text, fact sheets as parts, and the inventory as artefact."""
+    """Return a document with an overview as text, and each fact sheet as a part (a separate document).
+
+    The inventory itself is the document's artefact: JSON that is stored with the collection.
+    """
     builder, types = DocumentBuilder(), len(inventory.by_type)
     builder.add_heading(title, 1)
     builder.add(f"{len(inventory.fact_sheets)} fact sheets of {types} type{'' if types == 1 else 's'}.")

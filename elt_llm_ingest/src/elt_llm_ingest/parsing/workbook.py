@@ -556,7 +556,7 @@ def _merged_ranges(
 
 @contextmanager
 def _name_errors() -> Iterator[None]:
-    """Convert the library's errors to UnreadableDocument. A panic in its native code is only a BaseException."""
+    """Convert errors of python-calamine to UnreadableDocument, even a panic in its Rust code (a BaseException)."""
     try:
         yield
     except PasswordError as error:

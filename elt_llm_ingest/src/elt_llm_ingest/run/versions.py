@@ -69,7 +69,10 @@ class DocumentOrigin:
 
 @dataclass(frozen=True)
 class VersionMetadata:
-    """The metadata to add to documents and chunks. `scope` names the part of each file that is ingested."""
+    """The metadata of new versions: `chunks` extracts it from each chunk, and `static` is added to each document.
+
+    `scope` names the part of each file that is ingested, such as "section:Fees".
+    """
 
     chunks: ChunkMetadata = field(default_factory=ChunkMetadata)
     static: Mapping[str, MetadataValue] = field(default_factory=dict)
@@ -77,7 +80,7 @@ class VersionMetadata:
 
     @property
     def identity(self) -> str:
-        """The part of a version's key that changes whenever a rule or value of the metadata changes."""
+        """The part of a version's key that changes whenever the metadata of some document could change."""
         static = sha256(canonical_json(dict(self.static))).hex()[:12] if self.static else ""
         return "|".join((self.chunks.fingerprint, static, self.scope)).rstrip("|")
 
@@ -96,7 +99,7 @@ class VersionMaker:
         self._tokenisers: dict[str, KeywordTokeniser] = {}
 
     def extraction_of(self, owner: Mapping[str, str]) -> str:
-        """Return the `extraction`, a part of the version's key, for a file whose path contains these owner fields."""
+        """Return the metadata part of a version's key for a file with these owner fields, such as a tenant."""
         fields = sha256(canonical_json(dict(owner))).hex()[:12]
         return f"{self.extraction}|owner:{fields}" if owner else self.extraction
 
@@ -191,7 +194,7 @@ def version_maker(
 ) -> VersionMaker:
     """Create a maker of document versions with the configured chunker, metadata rules and embedding model.
 
-    `metadata` is added to every document. `scope` names the part of each file that is ingested.
+    `metadata` is added to every document. `scope` names the part of each file that is ingested, such as "section:Fees".
     """
     chunker = create_chunker(settings.chunking, embedding)
     model = f"{embedding.fingerprint.model}:{embedding.fingerprint.digest[:16]}"

@@ -59,7 +59,7 @@ def _field_name(part: str, text: str) -> str:
 
 @dataclass(frozen=True)
 class PathFields:
-    """Reads a file's owner fields from its path: recorded fields if it was uploaded, else by the job's pattern."""
+    """Finds a file's owner fields: those recorded when it was uploaded, else those in its path by the job's pattern."""
 
     data_dir: Path
     collection: str

@@ -25,7 +25,7 @@ from elt_llm_ingest.sources.request import IngestRequest
 def find_all_sources(
     known: KnownSources, request: IngestRequest, settings: IngestSettings, folder: Path
 ) -> CollectionSources:
-    """Discover the local and remote files of a request, and of earlier ingests if it is empty or `rebuild` is set.
+    """Discover the local and remote files of a request, and of earlier ingests if it names none or sets `rebuild`.
 
     Changed remote files are fetched into `folder` when they are read. Raises UsageError for a requested path that does
     not exist, and for a requested URL whose host is not allowed. A remote source that cannot be listed is reported, and

@@ -19,7 +19,7 @@ _LEAST_RISE = 0.2  # the least rise of a note number above the base line, as a s
 
 
 def bracket_raised_figures(page_text: PageText, text: str, first: int, size: float) -> str:
-    """Put a line's raised numbers in brackets, since they refer to notes. `size` is the font size in points."""
+    """Put the raised numbers of a line, which refer to notes, in brackets: "the fee¹" -> "the fee [1]"."""
 
     def is_raised(figure: int, beside: int) -> bool:
         return page_text.base_line(first + figure) - page_text.base_line(first + beside) > _LEAST_RISE * size
@@ -201,7 +201,7 @@ def mark_table_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
 
 
 def _is_row(lines: Sequence[PdfLine], number: int) -> bool:
-    """Whether a line is a table row: a nearby line has a cell at the same left edge (first cells aside)."""
+    """Return whether a line is a table row: a cell after the first starts at the same x as a cell of a nearby line."""
     if not _has_cells(lines[number]):
         return False
     near = [*lines[max(0, number - _NEAR) : number], *lines[number + 1 : number + 1 + _NEAR]]
@@ -384,7 +384,7 @@ def _shares_columns(rows: Sequence[PdfLine]) -> bool:
 
 
 def _head_lines(above: Sequence[PdfLine], columns: Sequence[tuple[float, float]]) -> list[PdfLine]:
-    """Return the column heads right above the figures: lines whose cells, except the first, are above columns."""
+    """Return the lines of column heads right above the figures. All their cells but the first are above columns."""
     heads: list[PdfLine] = []
     for line in reversed(above[-_MOST_HEAD_LINES:]):
         cells = line.cells or (line,)
@@ -455,7 +455,7 @@ _ENDS_PARAGRAPH = (".", ":", "!", "?", ";")
 
 @dataclass
 class PdfParagraph:
-    """The text of neighbouring lines. `level` is 0 unless it is a heading. `tight` is true if there is no gap above."""
+    """The text of neighbouring lines. `level` is the heading level, or 0. `tight` is true if there is no gap above."""
 
     text: str
     kind: BlockKind
