@@ -26,10 +26,7 @@ class MarkdownChunker(SpanChunker):
         return self._levelled_groups(cut)[0]
 
     def _levelled_groups(self, cut: DocumentPieces) -> tuple[list[Sequence[TextPiece]], list[int]]:
-        """Return one list of pieces for each group of sections, and the heading level of each group's first section.
-
-        Text above the first heading has level 0.
-        """
+        """Return the pieces of each group of sections, and the level of its first heading; 0 above all headings."""
         runs: list[list[TextPiece]] = []
         levels: list[int] = []
         for level, section in _sections(cut.document, cut.pieces):

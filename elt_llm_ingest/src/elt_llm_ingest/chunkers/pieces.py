@@ -69,10 +69,7 @@ class TokenIndex:
         return max(0, bisect_left(self._starts, end) - bisect_right(self._ends, start))
 
     def cut(self, start: int, end: int, budget: int) -> int:
-        """Return the end of the longest text[start:stop] of at most `budget` tokens, if possible at the end of a word.
-
-        The result is at most `end`.
-        """
+        """Return the largest `stop` at which text[start:stop] has at most `budget` tokens, if possible a word end."""
         if self.count(start, end) <= budget:
             return end
         after = bisect_right(self._ends, start) + max(1, budget)
@@ -156,10 +153,7 @@ def count_tokens(first: TextPiece, last: TextPiece) -> int:
 
 
 def split_into_pieces(document: ParsedDocument, index: TokenIndex, budget: int, table_budget: int) -> list[TextPiece]:
-    """Split a document into pieces that together contain all text except white space.
-
-    A piece has at most `budget` tokens, and a piece of a table at most `table_budget`.
-    """
+    """Split all text except white space into pieces of at most `budget` tokens, or `table_budget` in tables."""
     pieces: list[TextPiece] = []
     for block in all_blocks(document):
         if block.kind == "table":
@@ -226,10 +220,7 @@ def _lines(text: str, block: Block) -> Iterator[tuple[int, int]]:
 
 
 def pack_pieces(pieces: Sequence[TextPiece], budget: int, overlap: int) -> list[Sequence[TextPiece]]:
-    """Pack pieces into chunks of at most `budget` tokens.
-
-    A chunk repeats up to `overlap` tokens, as whole pieces, from the end of the previous chunk.
-    """
+    """Pack pieces into chunks of at most `budget` tokens. Each repeats up to `overlap` tokens of the previous chunk."""
     runs: list[Sequence[TextPiece]] = []
     first = 0
     while first < len(pieces):
@@ -253,10 +244,7 @@ def _furthest_piece(pieces: Sequence[TextPiece], first: int, budget: int) -> int
 
 
 def _overlap_start(pieces: Sequence[TextPiece], first: int, end: int, budget: int, overlap: int) -> int:
-    """Return the index of the next chunk's first piece: `end`, or less if the chunk repeats pieces of the previous one.
-
-    Only so many pieces are repeated that the piece at `end` still fits into the chunk.
-    """
+    """Return the index of the next chunk's first piece, before `end` if it repeats pieces of the previous chunk."""
     start = end
     while (
         start - 1 > first
@@ -269,10 +257,7 @@ def _overlap_start(pieces: Sequence[TextPiece], first: int, end: int, budget: in
 
 
 def split_tables(pieces: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:
-    """Group consecutive pieces so that a table and other text are in separate groups.
-
-    The headings right above a table are in the group of its rows.
-    """
+    """Group consecutive pieces: each table, with the headings right above it, is separate from other text."""
     runs: list[list[TextPiece]] = []
     for piece in pieces:
         before = runs[-1][-1] if runs else None

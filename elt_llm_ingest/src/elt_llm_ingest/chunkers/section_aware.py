@@ -90,10 +90,7 @@ class _UnitSplitter:
         self._units, self._pieces, self._size = units, cut.pieces, cut.text_size
 
     def divide(self, first: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield (first, end) of the ranges of units that become chunks: all units if they fit, else their parts.
-
-        Small siblings are joined.
-        """
+        """Yield units[first:end] as one (first, end) range if they fit into a chunk, else as several smaller ranges."""
         if end - first == 1 or self._tokens(first, end) <= self._size:
             yield first, end
             return

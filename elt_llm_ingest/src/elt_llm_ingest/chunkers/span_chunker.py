@@ -37,10 +37,7 @@ def _context_budgets(counter: TokenCounter) -> tuple[int, int]:
 
 
 def chunk_room(counter: TokenCounter, reserved: int = 0) -> tuple[int, int]:
-    """Return how many tokens of text fit into a prose chunk and into a table chunk.
-
-    The embedding model's limit also covers the chunk's context and `reserved` further tokens.
-    """
+    """Return how many tokens of text fit into a prose chunk and a table chunk beside the context and `reserved`."""
     path, header = _context_budgets(counter)
     room = counter.token_limit - path - MARGIN - reserved
     return room, room - header
@@ -163,10 +160,7 @@ class ChunkMaker:
                 yield ChunkSpan(start, end, context, kind, tokens)
 
     def _fitting(self, start: int, end: int, context: str, size: int) -> Iterator[tuple[int, int, int]]:
-        """Yield (start, end, tokens) of the span, or of its halves if it does not fit.
-
-        A span that fits by the count in the whole text may have more tokens when it is tokenised alone.
-        """
+        """Yield (start, end, tokens) of a span, or of its halves if it has too many tokens when tokenised alone."""
         text = self._index.text
         tokens, fits = self._measured(start, end, context, size)
         if end - start <= 1 or fits:

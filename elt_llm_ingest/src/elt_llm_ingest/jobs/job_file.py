@@ -129,10 +129,7 @@ class UnreadableJob:
 
 
 def find_job_file(given: str, loaded: LoadedSettings, working_directory: Path) -> Path:
-    """Return the path of a job file, given by path or by its name in `config/ingest`.
-
-    Raises UsageError, which suggests the most similar name, if there is no such file.
-    """
+    """Find a job file by path or by its name in `config/ingest`. Raises UsageError that suggests a similar name."""
     return find_yaml_file(given, loaded.config_dir / INGEST_FOLDER, working_directory)
 
 
@@ -253,10 +250,7 @@ def create_request(job: LoadedJob, loaded: LoadedSettings, flags: IngestFlags) -
     reader = find_reader_class(job.spec.reader)
     urls = tuple(RemoteUrl.parse(given) for given in job.spec.paths if is_url(given))
     if urls and job.spec.split_by:
-        raise UsageError(
-            f"The job {job.name} has URLs and split_by, but files from URLs cannot be split.",
-            hint="Give the URLs to a job without split_by.",
-        )
+        raise UsageError(f"The job {job.name} has both split_by and URLs.", hint="Give URLs to a job without split_by.")
     resolved = [_resolve_path(given, allowed) for given in job.spec.paths if not is_url(given)]
     return IngestRequest(
         collection=job.spec.collection or "",
@@ -305,10 +299,7 @@ def _exists(start: Path, given: str) -> bool:
 
 
 def _exclude_pattern(given: str, start: Path) -> str:
-    """Return an exclude pattern as an absolute one: with `start` /home/me, `docs/*.tmp` -> `/home/me/docs/*.tmp`.
-
-    A pattern without `/`, such as `*.tmp`, stays unchanged.
-    """
+    """Make an exclude pattern absolute: `docs/*.tmp` -> `START/docs/*.tmp`. A pattern without `/` stays unchanged."""
     if "/" not in given.strip("/"):
         return given.strip("/")
     if given.startswith("/"):

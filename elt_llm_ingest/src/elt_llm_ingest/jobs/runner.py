@@ -36,10 +36,7 @@ _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "ł": "l", "đ": "d
 
 @dataclass(frozen=True)
 class FilledCollection:
-    """A collection that a job filled earlier.
-
-    `filling` records the job and the group (section or type). `files` maps a file's `stable_path` to its record.
-    """
+    """A collection that a job filled earlier. `filling` names job and group, `files` has records by `stable_path`."""
 
     name: str
     filling: CollectionJob
@@ -78,10 +75,7 @@ class GroupedFiles:
 
 
 class GroupFinder:
-    """Finds the groups (sections or types) that each file contains, which a job stores in separate collections.
-
-    A file is parsed only if no collection of the job has recorded its groups.
-    """
+    """Finds the groups (sections or types) of each file. A file is parsed only if no earlier run recorded them."""
 
     def __init__(self, reading: FileReading, split_by: SplitBy, filled: Sequence[FilledCollection]) -> None:
         self._reading, self._split_by, self._filled = reading, split_by, filled

@@ -17,9 +17,9 @@ ENTITY = "entity"
 
 
 def model_document(model: EnterpriseModel, title: str) -> ParsedDocument:
-    """Return a document with an overview as text, and each entity and relationship as a part (a separate document).
+    """Return a document with an overview. Its parts are the entities and relationships, and its artefact is the model.
 
-    The model itself is the document's artefact: JSON that is stored with the collection.
+    An artefact is a JSON value that is stored with the collection.
     """
     report = check_model(model)
     builder = DocumentBuilder()
@@ -114,10 +114,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def inventory_document(inventory: Inventory, title: str) -> ParsedDocument:
-    """Return a document with an overview as text, and each fact sheet as a part (a separate document).
-
-    The inventory itself is the document's artefact: JSON that is stored with the collection.
-    """
+    """Return a document with an overview. Its parts are the fact sheets, and its artefact (JSON) is the inventory."""
     builder, types = DocumentBuilder(), len(inventory.by_type)
     builder.add_heading(title, 1)
     builder.add(f"{len(inventory.fact_sheets)} fact sheets of {types} type{'' if types == 1 else 's'}.")

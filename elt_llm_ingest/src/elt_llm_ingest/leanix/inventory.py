@@ -30,9 +30,9 @@ class RelationColumns:
 
 @dataclass(frozen=True)
 class InventoryColumns:
-    """The columns of an exported inventory. `plain` maps the keys in the first row to column numbers, from 0.
+    """The columns of an exported inventory: `plain` maps the keys in the first row to column numbers, from 0.
 
-    `labels` maps each key to its label in the second row, or to the key itself if it has no label of its own.
+    `labels` maps each key to its label in the second row, or to the key itself if the label is not unique.
     """
 
     plain: dict[str, int]

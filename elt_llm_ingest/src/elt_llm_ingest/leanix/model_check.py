@@ -36,10 +36,7 @@ class UnmatchedFactSheet:
 
 @dataclass(frozen=True)
 class ModelReport:
-    """Counts and gaps of an enterprise model, sorted by name and id.
-
-    The last three lists are empty if the model was not compared with an inventory.
-    """
+    """Counts and gaps of an enterprise model, sorted by name and id. Gaps to an inventory are empty without one."""
 
     entities: int
     relationships: int

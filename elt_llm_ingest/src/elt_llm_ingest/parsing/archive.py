@@ -98,9 +98,7 @@ def _check_entry(entry: ZipInfo) -> None:
     if entry.flag_bits & _ENCRYPTED:
         raise UnreadableDocument("is encrypted: a password is needed")
     if entry.compress_type not in {ZIP_STORED, ZIP_DEFLATED}:
-        raise UnreadableDocument(
-            f"uses zip compression method {entry.compress_type}, which is not supported: pack it with Deflate"
-        )
+        raise UnreadableDocument(f"uses compression method {entry.compress_type}, which is not supported: use Deflate")
 
 
 def _check_sizes(entries: Sequence[ZipInfo], packed: int) -> None:

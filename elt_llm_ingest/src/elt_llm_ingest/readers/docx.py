@@ -165,10 +165,7 @@ _LEVELS = range(9)
 
 @dataclass(frozen=True)
 class NumberingLevel:
-    """The numbering of one list level. A higher item in the list starts the count again.
-
-    If `restart` is set, only items of level `restart` (counted from 1) and above do so; with 0, none do.
-    """
+    """The numbering of one list level. `restart` is the deepest level (from 1) whose items restart it; 0 for none."""
 
     start: int = 1
     format: str = "decimal"

@@ -9,10 +9,7 @@ FileStatus = Literal["ok", "unchanged", "empty", "skipped", "failed", "removed",
 
 @dataclass(frozen=True)
 class FileOutcome:
-    """The outcome of one file. A `missing` file is deleted, but its document is kept.
-
-    `stale` is true if the collection still has an old version of the file.
-    """
+    """The outcome of a file. If its status is `missing`, its document is kept. If `stale`, its old version is used."""
 
     path: str
     status: FileStatus

@@ -69,7 +69,7 @@ class DocumentOrigin:
 
 @dataclass(frozen=True)
 class VersionMetadata:
-    """The metadata of new versions: `chunks` extracts it from each chunk, and `static` is added to each document.
+    """The metadata that a run adds: `chunks` extracts it from each chunk, `static` is the same for each document.
 
     `scope` names the part of each file that is ingested, such as "section:Fees".
     """

@@ -194,10 +194,7 @@ def measure_typography(pages: Sequence[Sequence[PdfLine]]) -> Typography:
 
 
 def _heading_levels(pages: Sequence[Sequence[PdfLine]], body: float, letters: Mapping[float, int]) -> dict[float, int]:
-    """Map font sizes above `body` that few characters have to heading levels. The largest size has level 1.
-
-    A size that occurs on only one page does not lower the levels of smaller sizes.
-    """
+    """Map rare font sizes above `body` to heading levels. A size on only one page does not lower smaller sizes."""
     page_counts: Counter[float] = Counter()
     for lines in pages:
         page_counts.update({line.size for line in lines if line.size >= body * _LARGER and _may_be_heading(line)})
