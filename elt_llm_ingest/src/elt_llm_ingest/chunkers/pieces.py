@@ -244,7 +244,7 @@ def _furthest_piece(pieces: Sequence[TextPiece], first: int, budget: int) -> int
 
 
 def _overlap_start(pieces: Sequence[TextPiece], first: int, end: int, budget: int, overlap: int) -> int:
-    """Return the index of the next chunk's first piece, before `end` if it repeats pieces of the previous chunk."""
+    """Return the index of the next chunk's first piece: `end`, or less if pieces of the previous chunk are repeated."""
     start = end
     while (
         start - 1 > first

@@ -126,7 +126,7 @@ class _UnitSplitter:
 
 
 def _split_rules(pieces: Sequence[TextPiece], size: int) -> list[Sequence[TextPiece]]:
-    """Return all pieces as one group, or two groups (headings, rest) if only the rest alone fits into a chunk."""
+    """Return one group, or two (headings, other pieces) if the pieces fit into a chunk only without their headings."""
     headings = next((number for number, piece in enumerate(pieces) if piece.kind != "heading"), 0)
     if headings and count_tokens(pieces[0], pieces[-1]) > size >= count_tokens(pieces[headings], pieces[-1]):
         return [pieces[:headings], pieces[headings:]]

@@ -37,7 +37,7 @@ def _context_budgets(counter: TokenCounter) -> tuple[int, int]:
 
 
 def chunk_room(counter: TokenCounter, reserved: int = 0) -> tuple[int, int]:
-    """Return how many tokens of text fit into a prose chunk and a table chunk beside the context and `reserved`."""
+    """Return how many tokens of text fit into a prose chunk and a table chunk after context and `reserved` tokens."""
     path, header = _context_budgets(counter)
     room = counter.token_limit - path - MARGIN - reserved
     return room, room - header
@@ -101,7 +101,7 @@ class ChunkContexts:
 
 
 def _section_paths(sections: tuple[Section, ...]) -> list[tuple[str, ...]]:
-    """Return a list whose entry n has the titles of the sections around the text after n headings, outermost first."""
+    """Return a list: entry n has the titles of the nested sections that contain the text after the n-th heading."""
     paths: list[tuple[str, ...]] = [()]
     stack: list[Section] = []
     for section in sections:

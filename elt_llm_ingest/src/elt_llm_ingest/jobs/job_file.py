@@ -151,7 +151,7 @@ def _load_listed_job(name: str, folder: Path, loaded: LoadedSettings) -> LoadedJ
     file = folder / f"{name}.yaml"
     try:
         if Path(name).name != name or not file.is_file():
-            raise UsageError(f"There is no job {name!r} in {folder}.")
+            raise UsageError(f"There is no job {name!r} in {folder}.", hint="Correct the name in the list of jobs.")
         shown_as = shown_path(file, loaded.project)
         document = read_yaml(file, shown_as)
         if "jobs" in document.value:

@@ -36,7 +36,7 @@ class UnmatchedFactSheet:
 
 @dataclass(frozen=True)
 class ModelReport:
-    """Counts and gaps of an enterprise model, sorted by name and id. Gaps to an inventory are empty without one."""
+    """Counts and gaps of an enterprise model, sorted by name and id. Without an inventory, the gaps to it are empty."""
 
     entities: int
     relationships: int

@@ -17,7 +17,7 @@ from elt_llm_ingest.parsing.parsed_document import Block, ParsedDocument
 
 
 def to_llama_document(parsed: ParsedDocument, path: Path) -> Document:
-    """Convert to a LlamaIndex document. Its metadata contains the structure, hidden from prompts and embeddings."""
+    """Convert to a LlamaIndex document. Pages, sections and blocks are metadata that prompts and embeddings ignore."""
     structure: dict[str, Any] = {
         "pages": list(parsed.pages),
         "sections": [(section.start, section.level, section.title) for section in parsed.sections],

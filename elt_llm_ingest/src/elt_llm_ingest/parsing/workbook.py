@@ -308,7 +308,7 @@ def xlsx_formulas(xml: bytes) -> list[str]:
 def formula_lines(cells: Iterable[tuple[str, str, str]]) -> list[str]:
     """Return one line for each group of formulas that are the same relative to the cells that contain them.
 
-    `cells` lists the cell, the range and the text of each formula.
+    `cells` lists the cell, the range and the text of each formula. A2*B2 in C2 and A3*B3 in C3 share one line.
     """
     groups: dict[str, tuple[str, list[str]]] = {}
     for cell, place, formula in cells:

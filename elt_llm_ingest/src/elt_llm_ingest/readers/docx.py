@@ -44,7 +44,7 @@ _CODE = re.compile(r"code|preformatted|source text|macro text|plain text")
 
 
 class ParagraphNumbering(NamedTuple):
-    """The list of a numbered paragraph. If `level` is None, it is the level that the list assigns to `style`."""
+    """The list and level of a numbered paragraph. If `level` is None, the list determines it by the style `style`."""
 
     list_id: str
     level: int | None
@@ -110,7 +110,7 @@ class DocxStyles:
         return "term" if "definition term" in name else "body" if "definition" in name else ""
 
     def numbering(self, paragraph: _Element) -> ParagraphNumbering | None:
-        """Return the list and level of a paragraph, set by itself or its style; None if the paragraph has no number."""
+        """Return list and level of a paragraph, as the paragraph or else its style sets them; None without a number."""
         level = parse_number(word_value(paragraph, "pPr/numPr/ilvl"))
         list_id = word_value(paragraph, "pPr/numPr/numId")
         style_id = ""

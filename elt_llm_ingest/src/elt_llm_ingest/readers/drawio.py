@@ -103,7 +103,7 @@ def write_diagram(builder: DocumentBuilder, diagram: Diagram) -> None:
 
 
 def connector_line(diagram: Diagram, edge: DiagramCell) -> str:
-    """Describe a connector, as in "Order -> Invoice: leads to". Without a label, both ends must have one, else: ""."""
+    """Describe a connector, as in "Order -> Invoice: leads to"; "" if neither it nor both of its ends have a label."""
     ends = [_end_name(diagram, end) for end in (edge.source, edge.target)]
     labels = [cell.words for cell in (edge, *diagram.labels_of(edge)) if cell.label]
     if not labels and not all(ends):

@@ -55,7 +55,7 @@ def starts_item(line: str) -> bool:
 
 
 def kind_of_line(line: str, *, is_item: bool = False) -> BlockKind:
-    """Return "rule" for a line such as `12.3 The team`, "list" for `(a) ...` or a marked item, else "prose"."""
+    """Return "rule" for a line such as `12.3 The team`, "list" for `(a) a player` or if `is_item`, else "prose"."""
     return "rule" if starts_rule(line) else "list" if is_item or starts_item(line) else "prose"
 
 

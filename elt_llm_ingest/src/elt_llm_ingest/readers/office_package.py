@@ -65,7 +65,8 @@ def refuse_damage() -> Iterator[None]:
     except RecursionError as error:
         raise UnreadableDocument("is nested too deeply") from error
     except families as error:
-        raise UnreadableDocument(f"is damaged: {type(error).__name__}: {str(error)[:_DAMAGE_ERRORS]}") from error
+        reason = f"{type(error).__name__}: {str(error)[:_DAMAGE_ERRORS]}"
+        raise UnreadableDocument(f"is damaged ({reason}): open it in its program and save it again") from error
 
 
 _BASE = "http://schemas.openxmlformats.org"

@@ -20,7 +20,7 @@ _EXAMPLE = "Write folders such as {tenant_id}/{knowledge_base_id}/**; * matches 
 class FolderPattern:
     """A pattern such as `{tenant_id}/{knowledge_base_id}/**` for the folders between a job's path and a file.
 
-    `folders` lists the field whose value is each folder's name, or None for a folder that is no field (`*`).
+    `folders` has the field that each folder names, or None for `*`. Here: ("tenant_id", "knowledge_base_id").
     """
 
     folders: tuple[str | None, ...]
@@ -34,7 +34,7 @@ class FolderPattern:
         names = [None if part == "*" else _field_name(part, text) for part in parts]
         fields = [name for name in names if name]
         if not fields or len(set(fields)) < len(fields):
-            raise UsageError(f"{text!r} names no field, or one field twice.", hint=_EXAMPLE)
+            raise UsageError(f"The pattern {text!r} names no field, or one field twice.", hint=_EXAMPLE)
         return cls(tuple(names))
 
     @property
@@ -67,7 +67,7 @@ class PathFields:
     pattern: str = ""
 
     def of(self, located: LocatedFile) -> Mapping[str, str]:
-        """Return a file's fields. The pattern starts below the innermost of the request's paths that contains it."""
+        """Return a file's fields. The pattern starts below the innermost path of the request that contains the file."""
         path = located.root_path / located.relative
         if uploaded := upload_fields(self.data_dir, self.collection, path):
             return uploaded
