@@ -30,10 +30,7 @@ class RelationColumns:
 
 @dataclass(frozen=True)
 class InventoryColumns:
-    """The columns of an exported inventory: `plain` maps the keys in the first row to column numbers, from 0.
-
-    `labels` maps each key to its label in the second row, or to the key itself if the label is not unique.
-    """
+    """The columns of an export by key, counted from 0. `labels` maps each key to its unique label, or to itself."""
 
     plain: dict[str, int]
     relations: tuple[RelationColumns, ...]

@@ -69,10 +69,7 @@ class DocumentOrigin:
 
 @dataclass(frozen=True)
 class VersionMetadata:
-    """The metadata that a run adds: `chunks` extracts it from each chunk, `static` is the same for each document.
-
-    `scope` names the part of each file that is ingested, such as "section:Fees".
-    """
+    """The metadata to add to documents and chunks. `scope` is the ingested part of each file: "section:Fees" or ""."""
 
     chunks: ChunkMetadata = field(default_factory=ChunkMetadata)
     static: Mapping[str, MetadataValue] = field(default_factory=dict)
