@@ -19,7 +19,7 @@ NO_TYPE = "(no type)"
 
 @dataclass(frozen=True)
 class IdMismatch:
-    """The name of a fact sheet whose ids in the enterprise model and in the inventory differ."""
+    """A fact sheet whose ids in the enterprise model and in the inventory differ: its name and both ids."""
 
     name: str
     model_id: str

@@ -47,7 +47,7 @@ def content_hash(path: Path) -> bytes:
 
 
 def node_id(document: str, chunker: str, text: str, occurrence: int) -> str:
-    """Return the id of a chunk. The id stays the same when the chunk moves within its document."""
+    """Return the id of a chunk, which stays the same if the chunk moves. `occurrence` counts equal texts before it."""
     return str(uuid.uuid5(_NODE_NAMESPACE, f"{document}:{chunker}:{sha256(text).hex()}:{occurrence}"))
 
 

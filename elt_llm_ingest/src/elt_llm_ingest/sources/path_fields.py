@@ -43,7 +43,7 @@ class FolderPattern:
         return frozenset(name for name in self.folders if name)
 
     def values(self, folders: Sequence[str]) -> dict[str, str]:
-        """Return the field values for a file in these folders. Empty if the pattern has more folders."""
+        """Map fields to the names of a file's folders; {} if the file is in fewer folders than the pattern has."""
         if len(folders) < len(self.folders):
             return {}
         pairs = zip(self.folders, folders, strict=False)
