@@ -78,7 +78,7 @@ def contents(place: Path, server: QdrantServer) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("published", [False, True])
 @pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
-def test_a_server_that_refuses_writes_is_reported_with_a_hint_before_anything_is_changed(
+def test_a_qdrant_server_that_refuses_writes_is_reported_with_a_hint_before_anything_is_changed(
     server: QdrantServer,
     docs: Path,
     tmp_path: Path,
@@ -105,7 +105,7 @@ def test_a_server_that_refuses_writes_is_reported_with_a_hint_before_anything_is
     ("size", "distance", "shown"),
     [(SIZE + 1, q.Distance.COSINE, f"has {SIZE + 1} dimensions"), (SIZE, q.Distance.DOT, "the distance Dot")],
 )
-def test_a_collection_of_another_dimension_or_distance_is_refused_before_anything_is_changed(
+def test_a_qdrant_collection_of_another_dimension_or_distance_is_refused_before_anything_is_changed(
     server: QdrantServer, docs: Path, tmp_path: Path, size: int, distance: q.Distance, shown: str
 ) -> None:
     place = tmp_path / "data"
@@ -119,7 +119,7 @@ def test_a_collection_of_another_dimension_or_distance_is_refused_before_anythin
     assert contents(place, server) == before
 
 
-def test_without_its_server_a_collection_is_searched_by_keywords_with_a_note_and_an_ingest_fails(
+def test_without_the_qdrant_server_a_collection_is_searched_by_keywords_with_a_note_and_an_ingest_fails(
     docs: Path, tmp_path: Path
 ) -> None:
     place, settings = tmp_path / "data", Settings(embedding=EmbeddingSettings(provider="fake"))
@@ -138,7 +138,7 @@ def test_without_its_server_a_collection_is_searched_by_keywords_with_a_note_and
         assert store.database.row("SELECT count(*) FROM generations") == before[2][2]  # type: ignore[index]
 
 
-def test_the_collection_is_created_with_the_settings_and_each_missing_payload_index(
+def test_a_qdrant_collection_is_created_as_configured_and_missing_payload_indexes_are_added(
     server: QdrantServer, docs: Path, tmp_path: Path
 ) -> None:
     index = server.settings.model_copy(update={"shards": 4, "replicas": 3})

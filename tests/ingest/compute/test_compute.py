@@ -91,7 +91,7 @@ def test_vectors_are_returned_in_the_order_of_the_batches(compute: Compute) -> N
         assert np.array_equal(vectors, model.embed_texts(batch))
 
 
-def test_an_embedding_model_gives_the_same_vectors_in_this_process_and_in_an_actor(compute: Compute) -> None:
+def test_an_embedding_model_gives_the_same_vectors_in_this_process_and_in_a_ray_actor(compute: Compute) -> None:
     model = FakeEmbedding()
     used = compute.embedding(model)
     [vectors] = used.embed_batches([["One mast."]])
@@ -101,7 +101,7 @@ def test_an_embedding_model_gives_the_same_vectors_in_this_process_and_in_an_act
     assert np.array_equal(used.embed_question("mast"), model.embed_question("mast"))
 
 
-def test_an_actor_gets_names_and_bytes_but_no_path(docs: Path, tmp_path: Path) -> None:
+def test_a_ray_actor_gets_the_names_and_bytes_of_files_but_no_paths(docs: Path, tmp_path: Path) -> None:
     with ActorHere() as compute:
         list(compute.read_all(requests_of(docs)))
         list(compute.embedding(FakeEmbedding()).embed_batches([["One mast."]]))
@@ -110,7 +110,7 @@ def test_an_actor_gets_names_and_bytes_but_no_path(docs: Path, tmp_path: Path) -
         assert str(tmp_path) not in repr(vars(compute._actor))
 
 
-def test_an_actor_removes_the_temporary_files_of_a_killed_actor() -> None:
+def test_a_ray_actor_removes_the_temporary_files_of_a_killed_actor() -> None:
     code = "from elt_llm_ingest.sandbox.guards import own_folder; import os, signal; made = own_folder()"
     code += "; print(made.__enter__(), flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     killed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -120,7 +120,7 @@ def test_an_actor_removes_the_temporary_files_of_a_killed_actor() -> None:
     assert not folder.exists()
 
 
-def test_an_altered_answer_of_an_actor_is_refused(docs: Path) -> None:
+def test_an_altered_result_of_a_ray_actor_is_refused(docs: Path) -> None:
     class Liar(ActorHere):
         def _stream(self, method: str, payloads: Iterator[list[Any]]) -> Iterator[Any]:
             for payload in payloads:
@@ -133,7 +133,7 @@ def test_an_altered_answer_of_an_actor_is_refused(docs: Path) -> None:
             list(compute.embedding(FakeEmbedding()).embed_batches([["One mast."]]))
 
 
-def test_the_ingest_process_itself_calls_a_model_server_instead_of_the_actors() -> None:
+def test_the_ingest_process_itself_calls_a_model_server_instead_of_the_ray_actors() -> None:
     settings = Settings(embedding=EmbeddingSettings(provider="ollama"), ingest=IngestSettings(ray_address="nowhere:1"))
     model = FakeEmbedding()
     assert RayCompute(settings, LIMITS).embedding(model) is model

@@ -82,7 +82,7 @@ def kill_an_actor(cluster: Any) -> None:
     os.kill(actors[0], signal.SIGKILL)
 
 
-def test_a_collection_made_on_a_cluster_has_the_same_hash_as_one_made_locally(
+def test_a_collection_made_on_a_ray_cluster_has_the_same_hash_as_one_made_locally(
     cluster: Any, home: Path, tmp_path: Path, docs: Path
 ) -> None:
     (docs / "broken.pdf").write_bytes(b"%PDF-1.4\nnothing more\n%%EOF\n")
@@ -158,7 +158,7 @@ def test_an_ingest_gives_the_same_collection_if_a_node_is_killed(home: Path, tmp
 
 
 @pytest.mark.ray
-def test_workers_that_have_neither_the_store_nor_the_documents_on_their_disk_give_the_same_collection(
+def test_ray_actors_without_access_to_the_store_and_the_documents_give_the_same_collection(
     home: Path, tmp_path: Path
 ) -> None:
     own = tmp_path / "own"

@@ -31,10 +31,10 @@ def test_the_values_in_a_job_file_override_the_settings(project: JobProject) -> 
     [
         ("collection: a\n", "paths is missing"),
         ("collection: a\npaths: []\n", ":2: paths"),
-        ("paths: [x]\n", "either collection, or collection_prefix with split_by, is missing"),
+        ("paths: [x]\n", "a job needs either collection, or collection_prefix and split_by; add them"),
         ("paths: [x]\ncollection: a\ncollection_prefix: b\n", ":3: a job has either collection or collection_prefix"),
-        ("paths: [x]\ncollection_prefix: b\n", ":2: collection_prefix needs split_by"),
-        ("paths: [x]\ncollection: a\nsplit_by: type\n", ":3: split_by needs collection_prefix"),
+        ("paths: [x]\ncollection_prefix: b\n", ":2: collection_prefix is set, but split_by is missing"),
+        ("paths: [x]\ncollection: a\nsplit_by: type\n", ":3: split_by is set, but collection_prefix is missing"),
         ("paths: [x]\ncolection: a\n", ':2: colection = "a": unknown key; did you mean collection?'),
         ("paths: [x]\ncollection: A B\n", ":2: collection is not valid: 'A B' is not a valid collection name"),
         (f"paths: [x]\ncollection_prefix: {'p' * 40}\nsplit_by: type\n", ":2: a prefix has at most 31 characters"),

@@ -78,17 +78,19 @@ def referenced_text(datasets: Path) -> TextOf:
 
 
 @pytest.mark.parametrize("field", FIELDS)
-def test_the_extracted_metadata_of_our_own_chunks_match_the_labels(field: str) -> None:
+def test_the_metadata_extracted_from_our_own_chunks_matches_the_hand_written_labels(field: str) -> None:
     own = [chunk for chunk in CHUNKS if "text" in chunk]
     assert score(own, field, lambda chunk: str(chunk["text"])).f1 >= OWN_F1
 
 
 @pytest.mark.parametrize("field", FIELDS)
-def test_the_extracted_metadata_of_all_chunks_nearly_match_the_labels(field: str, referenced_text: TextOf) -> None:
+def test_the_metadata_extracted_from_all_chunks_nearly_matches_the_hand_written_labels(
+    field: str, referenced_text: TextOf
+) -> None:
     assert score(CHUNKS, field, referenced_text).f1 >= ALL_F1[field]
 
 
-def test_the_chunks_that_the_labels_refer_to_have_not_changed_since_labelling(referenced_text: TextOf) -> None:
+def test_labelled_chunks_have_not_changed_since_they_were_labelled(referenced_text: TextOf) -> None:
     changed = [c["id"] for c in EVERY if hashlib.sha256(referenced_text(c).encode()).hexdigest() != c["sha256"]]
     assert not changed
 

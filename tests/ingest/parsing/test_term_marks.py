@@ -94,7 +94,7 @@ def test_emphasised_words_at_the_start_of_a_paragraph_are_marked_as_a_term() -> 
 
 
 @given(st.lists(st.sampled_from(PARTS)))
-def test_every_marked_span_contains_words_and_emphasis_does_not_change_the_text(parts: list[str]) -> None:
+def test_every_span_marked_as_a_term_contains_words_and_emphasis_does_not_change_the_text(parts: list[str]) -> None:
     document = _read("html", "<body>" + " ".join(parts))
     marked = _marked(document)
     assert marked.to_json() == document.artefacts.get(MARKED_TERMS_ARTEFACT, MarkedTerms().to_json())
@@ -114,7 +114,7 @@ def test_deeply_nested_emphasis_is_read_in_linear_time() -> None:
     assert len(document.blocks) == 20_001
 
 
-def test_a_book_keeps_the_marked_terms_of_all_its_chapters() -> None:
+def test_the_terms_marked_in_all_chapters_of_an_epub_book_are_kept() -> None:
     chapters = {"one.xhtml": "<dl><dt>a</dt><dd>one</dd></dl>", "two.xhtml": "<dl><dt>b</dt><dd>two</dd></dl>"}
     assert _pairs(_read("epub", epub(chapters))) == [("a", "one"), ("b", "two")]
 
@@ -162,7 +162,7 @@ def test_the_bold_start_of_a_paragraph_of_an_opendocument_text_is_marked_as_a_te
     assert _leading(document) == ["Cost code"]
 
 
-def test_a_section_that_is_split_off_keeps_only_its_own_marked_terms() -> None:
+def test_a_section_that_is_split_off_keeps_only_the_terms_marked_in_it() -> None:
     document = _read("html", "<h1>A</h1><dl><dt>a<dd>one</dl><h1>B</h1><p><dfn>b</dfn> is two<dl><dt>c<dd>three</dl>")
     first, second = (take_group(document, "section", group) for group in document_groups(document, "section"))
     assert (_pairs(first), _terms(first)) == ([("a", "one")], [])

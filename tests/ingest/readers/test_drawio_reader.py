@@ -114,14 +114,14 @@ def test_a_diagram_whose_cells_contain_each_other_in_a_cycle_is_read_with_a_note
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("<project/>", "not a draw.io diagram: its root is 'project'"),
+        ("<project/>", "not a draw.io diagram: its root element is 'project'"),
         ('<!DOCTYPE mxfile [<!ENTITY a "b">]><mxfile>&a;</mxfile>', "DOCTYPE"),
         (_file(_compressed('<!DOCTYPE mxGraphModel [<!ENTITY a "b">]><mxGraphModel/>')), "DOCTYPE"),
         ("<mxfile><diagram>", "damaged XML"),
         (_file("no base64!"), "diagram 1 cannot be decompressed"),
         (_file(BOX, "AAAA"), "diagram 2 cannot be decompressed"),
         (_file(_compressed(BOX)[:40]), "diagram 1 cannot be decompressed"),
-        (_file(_compressed("<svg/>")), "holds diagram 1 without a model: its root is 'svg'"),
+        (_file(_compressed("<svg/>")), "is damaged: diagram 1 has the root 'svg', not mxGraphModel"),
         (_file(_compressed("0" * 30_000_000)), "holds diagram 1, which decompresses"),
         ("<a>" * 10_000, "damaged XML"),
     ],

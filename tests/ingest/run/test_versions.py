@@ -87,7 +87,7 @@ def test_every_chunk_has_its_token_count_and_extracted_names() -> None:
     assert (node.metadata["kind"], node.metadata["tokens"]) == ("prose", len(FakeEmbedding().token_spans(text)))
 
 
-def test_static_metadata_and_scope_are_part_of_the_identity_of_a_document_version() -> None:
+def test_static_metadata_and_the_ingested_part_of_files_change_the_identity_of_document_versions() -> None:
     given = [
         VersionMetadata(),
         VersionMetadata(static={"owner": "x"}),

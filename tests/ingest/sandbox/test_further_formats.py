@@ -127,7 +127,7 @@ BAD_FILES: dict[str, tuple[bytes, str]] = {
     "deep.eml": (
         b"From: a@b\nSubject: x\n"
         + b"".join(b'Content-Type: multipart/mixed; boundary="b%d"\n\n--b%d\n' % (n, n) for n in range(80)),
-        "nested parts",
+        "levels of nested parts",
     ),
 }
 

@@ -287,7 +287,7 @@ def test_an_invalid_url_is_refused(url: str, message: str) -> None:
 def test_a_job_that_splits_files_cannot_have_urls_as_sources(tmp_path: Path) -> None:
     project = JobProject(tmp_path)
     project.job("a", "collection_prefix: a\nsplit_by: type\npaths: ['https://docs.example/a.html']\n")
-    with pytest.raises(UsageError, match="splits remote files") as refused:
+    with pytest.raises(UsageError, match="both split_by and URLs") as refused:
         project.run("a")
     assert "without split_by" in str(refused.value.hint)
 

@@ -33,7 +33,7 @@ def create_chunker(settings: "ChunkingSettings", counter: "TokenCounter") -> "Sp
 
 
 def _chunk_sizes(settings: "ChunkingSettings", counter: "TokenCounter") -> dict[str, Any]:
-    """Return the configured chunk sizes, reduced if necessary to leave room for contexts written by a model."""
+    """Return the configured chunk sizes. If a language model adds a sentence to each context, leave room for it."""
     sizes = settings.model_dump(include={"chunk_size", "chunk_overlap", "table_chunk_size"})
     if settings.enrichment == "llm":
         from elt_llm_ingest.chunkers.span_chunker import MARGIN, SENTENCE_TOKENS, chunk_room

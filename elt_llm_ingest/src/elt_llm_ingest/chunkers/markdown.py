@@ -15,18 +15,18 @@ _TOP_LEVEL = 0
 class MarkdownChunker(SpanChunker):
     """Cuts a document of any format at its headings, then packs the sentences of each section into chunks.
 
-    A heading without text is joined to the next section if that has the same or a deeper level. A section smaller than
-    a third of `chunk_size` is joined to such a section too, if both fit into one chunk.
+    A heading without text is joined to the next section if that section has the same or a deeper heading level. A
+    section smaller than a third of `chunk_size` is joined to it under the same condition, if both fit into one chunk.
     """
 
     strategy: ClassVar[str] = "markdown"
 
     def groups(self, cut: DocumentPieces) -> list[Sequence[TextPiece]]:
-        """Return the document's pieces (sentences or rows) by section. Small neighbouring sections are joined."""
+        """Return one list of pieces (sentences or rows) for each section. Small neighbouring sections share a list."""
         return self._levelled_groups(cut)[0]
 
     def _levelled_groups(self, cut: DocumentPieces) -> tuple[list[Sequence[TextPiece]], list[int]]:
-        """Return the groups of pieces, and the level of each group's first heading (0 for text above all headings)."""
+        """Return the pieces of each group of sections, and the level of its first heading; 0 above all headings."""
         runs: list[list[TextPiece]] = []
         levels: list[int] = []
         for level, section in _sections(cut.document, cut.pieces):
@@ -48,7 +48,7 @@ class MarkdownChunker(SpanChunker):
 
 
 def _sections(document: ParsedDocument, pieces: Sequence[TextPiece]) -> list[tuple[int, Sequence[TextPiece]]]:
-    """Return the level and pieces (sentences or rows) of each non-empty section. Above all headings, the level is 0."""
+    """Return heading level and pieces of each non-empty section. Text above the first heading has level 0."""
     starts = [piece.start for piece in pieces]
     bounds = [0, *(bisect_left(starts, section.start) for section in document.sections), len(pieces)]
     levels = [_TOP_LEVEL, *(section.level for section in document.sections)]
@@ -92,7 +92,7 @@ class ParentChildChunker(MarkdownChunker):
 
     @property
     def fingerprint(self) -> str:
-        """Identifies how texts are cut: the strategy, its version, and the sizes of chunks and parents."""
+        """The settings that decide how a text is cut, as one string: strategy, version, sizes of chunks and parents."""
         return f"{super().fingerprint}:{self.parent_size}"
 
     def spans(self, document: ParsedDocument) -> list[ChunkSpan]:

@@ -38,8 +38,8 @@ class TokenIndex:
     """The token positions of one text, stored in eight bytes per token.
 
     A token of more than 64 characters counts as one token per 4 characters. The text is tokenised in slices that end at
-    white space, which no token of a word-based tokeniser crosses. `exact` is false if there was no white space for half
-    a million characters, if long tokens were cut, or if empty tokens were removed.
+    white space, which no token of a word-based tokeniser crosses. `exact` is false if the positions may differ from
+    those in the whole text: after half a million characters without white space, or if a token was cut or removed.
     """
 
     slice_size: ClassVar[int] = 65_536  # characters; small, so that an interrupt takes effect soon
@@ -69,7 +69,7 @@ class TokenIndex:
         return max(0, bisect_left(self._starts, end) - bisect_right(self._ends, start))
 
     def cut(self, start: int, end: int, budget: int) -> int:
-        """Return the largest `stop` up to `end` such that text[start:stop] fits the budget, if possible a word end."""
+        """Return the largest `stop` at which text[start:stop] has at most `budget` tokens, if possible a word end."""
         if self.count(start, end) <= budget:
             return end
         after = bisect_right(self._ends, start) + max(1, budget)
@@ -153,7 +153,7 @@ def count_tokens(first: TextPiece, last: TextPiece) -> int:
 
 
 def split_into_pieces(document: ParsedDocument, index: TokenIndex, budget: int, table_budget: int) -> list[TextPiece]:
-    """Split a document into pieces that fit the token budgets and together contain all text except white space."""
+    """Split all text except white space into pieces of at most `budget` tokens, or `table_budget` in tables."""
     pieces: list[TextPiece] = []
     for block in all_blocks(document):
         if block.kind == "table":
@@ -195,7 +195,7 @@ def split_span(index: TokenIndex, start: int, end: int, budget: int, block: Bloc
 
 
 def strip_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the span without the white space at its ends."""
+    """Return (start, end) of text[start:end] without the white space at its ends."""
     if start < end and not text[start].isspace() and not text[end - 1].isspace():
         return start, end
     part = text[start:end]
@@ -220,7 +220,7 @@ def _lines(text: str, block: Block) -> Iterator[tuple[int, int]]:
 
 
 def pack_pieces(pieces: Sequence[TextPiece], budget: int, overlap: int) -> list[Sequence[TextPiece]]:
-    """Pack pieces into chunks of at most `budget` tokens. Each starts with up to `overlap` tokens of the one before."""
+    """Pack pieces into chunks of at most `budget` tokens. Each repeats up to `overlap` tokens of the previous chunk."""
     runs: list[Sequence[TextPiece]] = []
     first = 0
     while first < len(pieces):
@@ -244,7 +244,7 @@ def _furthest_piece(pieces: Sequence[TextPiece], first: int, budget: int) -> int
 
 
 def _overlap_start(pieces: Sequence[TextPiece], first: int, end: int, budget: int, overlap: int) -> int:
-    """Return where the next chunk starts: pieces before `end` are repeated, as long as piece `end` fits after them."""
+    """Return the index of the next chunk's first piece: `end`, or less if pieces of the previous chunk are repeated."""
     start = end
     while (
         start - 1 > first
@@ -257,7 +257,7 @@ def _overlap_start(pieces: Sequence[TextPiece], first: int, end: int, budget: in
 
 
 def split_tables(pieces: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:
-    """Separate the pieces of tables from other text. The headings right above a table stay with its rows."""
+    """Group consecutive pieces: each table, with the headings right above it, is separate from other text."""
     runs: list[list[TextPiece]] = []
     for piece in pieces:
         before = runs[-1][-1] if runs else None
@@ -272,7 +272,7 @@ def split_tables(pieces: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:
 
 
 def _is_table_boundary(before: TextPiece, piece: TextPiece) -> bool:
-    """Return whether a table starts or ends between two pieces, or whether the header row changes there."""
+    """Return whether a table starts or ends between two pieces, or `piece` is in a table with another header row."""
     if before.kind == "table" and piece.kind == "table":
         return before.header not in ("", piece.header)
     return before.kind == "table" or piece.kind == "table"

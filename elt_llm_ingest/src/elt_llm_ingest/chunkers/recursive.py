@@ -16,7 +16,7 @@ class RecursiveChunker(SpanChunker):
     """Cuts at the first of `separators` and packs the parts; cuts a part that is too large at the next separator.
 
     Sentences, sections and rows are ignored: the text between two separators is kept together if it fits. Text without
-    a separator is cut between words, and a word that is too long anywhere. A separator stays with the part before it.
+    a separator is cut between words, and a word only if it is larger than a chunk. A separator ends the part before it.
     """
 
     strategy: ClassVar[str] = "recursive"
@@ -24,7 +24,7 @@ class RecursiveChunker(SpanChunker):
 
     @property
     def fingerprint(self) -> str:
-        """Identifies how texts are cut: the strategy, its version, the chunk sizes and the separators."""
+        """The settings that decide how a text is cut, as one string: strategy, version, chunk sizes and separators."""
         digest = hashlib.sha256(canonical_json(self.separators).encode()).hexdigest()
         return f"{super().fingerprint}:{digest[:8]}"
 
@@ -66,7 +66,7 @@ class _SeparatorSplitter:
             yield fitting
 
     def _parts(self, start: int, end: int, depth: int) -> Iterator[tuple[int, int]]:
-        """Cut text[start:end] after each `separators[depth]` in it. Yield the parts without outer white space."""
+        """Cut text[start:end] after each `separators[depth]`. Yield (start, end) of each part, without outer blanks."""
         text = self._index.text
         if depth < len(self._separators):
             separator = self._separators[depth]

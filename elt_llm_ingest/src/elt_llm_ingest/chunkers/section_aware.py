@@ -1,4 +1,4 @@
-"""Keep numbered rules and sections whole, unless they do not fit into a chunk."""
+"""Keep each section, and each numbered rule such as "12.3 ...", in one chunk if it fits."""
 
 import re
 from bisect import bisect_right
@@ -90,7 +90,7 @@ class _UnitSplitter:
         self._units, self._pieces, self._size = units, cut.pieces, cut.text_size
 
     def divide(self, first: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield units[first:end] as one range if it fits into a chunk, else its parts. Small siblings are joined."""
+        """Yield units[first:end] as one (first, end) range if they fit into a chunk, else as several smaller ranges."""
         if end - first == 1 or self._tokens(first, end) <= self._size:
             yield first, end
             return
@@ -106,7 +106,7 @@ class _UnitSplitter:
             yield from self.divide(*kept)
 
     def _parts(self, first: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield the parts of a range of units: each starts at the first unit or at an outermost unit after it."""
+        """Divide units[first:end] before each later unit of the outermost level. Yield (first, end) of each part."""
         level = min(unit.level for unit in self._units[first + 1 : end])
         start = first
         for number in range(first + 1, end):
@@ -116,7 +116,7 @@ class _UnitSplitter:
         yield start, end
 
     def _joins(self, before: tuple[int, int], part: tuple[int, int]) -> bool:
-        """Return whether to join a part to the one before: a rule if both fit, a section only to a small part."""
+        """Return whether `part` joins the part before it: both must fit, and a section joins only a small part."""
         if self._tokens(before[0], part[1]) > self._size:
             return False
         return self._units[part[0]].is_rule or self._tokens(*before) < self._size / 3
@@ -126,7 +126,7 @@ class _UnitSplitter:
 
 
 def _split_rules(pieces: Sequence[TextPiece], size: int) -> list[Sequence[TextPiece]]:
-    """Return the pieces as one group. If they fit into a chunk only without their headings, return these separately."""
+    """Return one group, or two (headings, other pieces) if the pieces fit into a chunk only without their headings."""
     headings = next((number for number, piece in enumerate(pieces) if piece.kind != "heading"), 0)
     if headings and count_tokens(pieces[0], pieces[-1]) > size >= count_tokens(pieces[headings], pieces[-1]):
         return [pieces[:headings], pieces[headings:]]

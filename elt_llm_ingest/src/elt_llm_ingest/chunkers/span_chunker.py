@@ -37,7 +37,7 @@ def _context_budgets(counter: TokenCounter) -> tuple[int, int]:
 
 
 def chunk_room(counter: TokenCounter, reserved: int = 0) -> tuple[int, int]:
-    """Return the most tokens for the text of a prose chunk and of a table chunk, beside context and `reserved`."""
+    """Return how many tokens of text fit into a prose chunk and a table chunk after context and `reserved` tokens."""
     path, header = _context_budgets(counter)
     room = counter.token_limit - path - MARGIN - reserved
     return room, room - header
@@ -56,7 +56,7 @@ class ChunkContexts:
         self._counts: dict[str, int] = {}
 
     def of(self, start: int, header: str = "") -> str:
-        """Return the context of a chunk at `start`: title and headings above it, and on a new line the header row."""
+        """Return the context of a chunk at `start`, such as "Handbook > Leave", and on a second line the header row."""
         path = self._headings_above(start)
         if (path, header) not in self._known:
             lines = [self._path(path), self._cut(header, self._header_budget)]
@@ -101,7 +101,7 @@ class ChunkContexts:
 
 
 def _section_paths(sections: tuple[Section, ...]) -> list[tuple[str, ...]]:
-    """Return a list whose entry n has the titles of the sections that are open after n headings, outermost first."""
+    """Return a list: entry n has the titles of the nested sections that contain the text after the n-th heading."""
     paths: list[tuple[str, ...]] = [()]
     stack: list[Section] = []
     for section in sections:
@@ -126,8 +126,8 @@ _PLAIN_SPACE = " \n\t\r"
 class ChunkSpan:
     """The chunk text[start:end]. Its `context` is embedded and indexed in front of the text, but never cited.
 
-    `tokens` counts the tokens of the text without the context. `parent` is the larger span to read instead of the
-    chunk, if there is one.
+    `tokens` counts the tokens of the text without the context. `parent` is the (start, end) of the larger span that an
+    answer reads instead of the chunk, if there is one.
     """
 
     start: int
@@ -160,7 +160,7 @@ class ChunkMaker:
                 yield ChunkSpan(start, end, context, kind, tokens)
 
     def _fitting(self, start: int, end: int, context: str, size: int) -> Iterator[tuple[int, int, int]]:
-        """Yield the span and its token count. Halve it until it fits: alone, text may have more tokens."""
+        """Yield (start, end, tokens) of a span, or of its halves if it has too many tokens when tokenised alone."""
         text = self._index.text
         tokens, fits = self._measured(start, end, context, size)
         if end - start <= 1 or fits:
@@ -204,7 +204,7 @@ class SpanChunker(NodeParser):
     """Cuts a parsed document into spans that together contain all text except white space.
 
     Spans are in ascending order, without white space at their ends. They have at most `chunk_size` tokens
-    (`table_chunk_size` in tables), and together with their context at most the counter's limit.
+    (`table_chunk_size` in tables), and together with their context at most as many as the embedding model accepts.
     """
 
     strategy: ClassVar[str]
@@ -220,11 +220,11 @@ class SpanChunker(NodeParser):
 
     @property
     def fingerprint(self) -> str:
-        """Identifies how texts are cut: the strategy, its version and the chunk sizes, but not the token counter."""
+        """The settings that decide how a text is cut, as one string: strategy, version and chunk sizes."""
         return f"{self.strategy}-{self.version}:{self.chunk_size}:{self.chunk_overlap}:{self.table_chunk_size}"
 
     def pieces(self, document: ParsedDocument, index: TokenIndex, text_size: int, row_size: int) -> list[TextPiece]:
-        """Return the pieces to pack: they contain all text except white space, and none exceeds the token limit."""
+        """Split a document into the pieces that are packed into chunks. None is larger than a chunk may be."""
         return split_into_pieces(document, index, text_size, row_size)
 
     def runs(self, cut: DocumentPieces, group: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:

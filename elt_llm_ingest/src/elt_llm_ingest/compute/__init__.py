@@ -7,7 +7,7 @@ from elt_llm_ingest.sandbox.guards import ParseLimits
 
 
 def create_compute(settings: Settings) -> Compute:
-    """Create the Compute that `ingest.compute` selects. Raises UsageError if Ray or its address is missing."""
+    """Create the Compute of the setting `ingest.compute`. Raises UsageError if it is "ray" but Ray is not set up."""
     limits = ParseLimits.of(settings.ingest)
     if settings.ingest.compute == "local":
         return LocalCompute(limits, settings.ingest.workers)

@@ -1,4 +1,4 @@
-"""The interface to the processors that parse and embed for an ingest, and its implementation on this machine."""
+"""The interface to the processes that parse files and embed texts for an ingest, and the local implementation."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
@@ -16,14 +16,14 @@ ParseOutcome = ParsedDocument | UnreadableDocument
 
 
 class Compute(Closeable):
-    """Processors for an ingest: they parse files into documents, and embed texts.
+    """The processes that parse files into documents and embed texts for an ingest.
 
-    Only the ingest itself writes to the store. A Compute also implements the ingest's Parser.
+    They never write to the store. A Compute can be passed wherever a Parser is expected.
     """
 
     @abstractmethod
     def start(self) -> None:
-        """Check that the processors can be used. Raises IngestError or UsageError, with a hint, if they cannot."""
+        """Check that the processes can be used. Raises IngestError or UsageError, with a hint, if they cannot."""
 
     @abstractmethod
     def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParseOutcome]:
@@ -31,7 +31,7 @@ class Compute(Closeable):
 
     @abstractmethod
     def embedding(self, model: EmbeddingModel) -> EmbeddingModel:
-        """Return a model that produces the same vectors as `model` but embeds on these processors."""
+        """Return a model that produces the same vectors as `model`, but embeds in these processes."""
 
 
 class LocalCompute(Compute):
@@ -52,5 +52,5 @@ class LocalCompute(Compute):
         return self._pool.read_all(requests)
 
     def embedding(self, model: EmbeddingModel) -> EmbeddingModel:
-        """Return the model itself."""
+        """Return `model` unchanged: it embeds in this process."""
         return model

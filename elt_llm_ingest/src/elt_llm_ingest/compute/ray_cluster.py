@@ -93,7 +93,7 @@ class RayActor:
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors of texts, shape (len(texts), dimension)."""
         if self._model is None:
-            raise IngestError("This actor has no embedding model.")
+            raise IngestError("A Ray actor without an embedding model was asked to embed texts.")
         return self._model.embed_texts(texts)
 
 
@@ -297,7 +297,7 @@ class RayCompute(Compute):
                 if call.tries == _MOST_TRIES:
                     raise IngestError(
                         f"{_MOST_TRIES} Ray actors ended while they worked on the same batch: {lost}",
-                        hint="See ray status and the logs in /tmp/ray. The same ingest continues where it stopped",
+                        hint="Run ray status and read the logs in /tmp/ray. Run the same ingest again to continue",
                     ) from lost
                 again.append(call)
                 self._dismiss([actor])
@@ -314,7 +314,7 @@ class RayCompute(Compute):
         if not ready and not self._idle:
             raise IngestError(
                 f"No Ray actor was ready within {_SECONDS_TO_START:g} s.",
-                hint="See ray status: does the cluster have free processors? Then run the same command again",
+                hint="Run ray status: does the cluster have free processors? Then run the same command again",
             )
         if not ready:  # some actors are ready, and the cluster has no room for the others yet
             self._dismiss(self._starting.values())
@@ -348,7 +348,7 @@ class RayCompute(Compute):
             self._starting[actor.describe.remote()] = actor
 
     def _dismiss(self, actors: Iterable[Any]) -> None:
-        """Kill actors, even while they work. Do nothing after `close`: an abandoned stream may be collected later."""
+        """Kill actors, even while they work. After `close`, when all actors have ended, do nothing."""
         if self._actors is None:
             return
         import ray

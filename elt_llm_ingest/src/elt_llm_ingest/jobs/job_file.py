@@ -129,14 +129,15 @@ class UnreadableJob:
 
 
 def find_job_file(given: str, loaded: LoadedSettings, working_directory: Path) -> Path:
-    """Find a job file by its path or its name in `config/ingest`, or raise UsageError with the nearest name."""
+    """Find a job file by path or by its name in `config/ingest`. Raises UsageError that suggests a similar name."""
     return find_yaml_file(given, loaded.config_dir / INGEST_FOLDER, working_directory)
 
 
 def load_jobs(file: Path, loaded: LoadedSettings) -> list[LoadedJob | UnreadableJob]:
-    """Load the job in a file or, if the file lists jobs, each of them in order, with UnreadableJob for invalid ones.
+    """Return the job in a file or, if the file is a list of jobs, each listed job in order.
 
-    Raises SettingsError if `file` itself is invalid. The error names the line of each mistake.
+    A listed job that is invalid is returned as an UnreadableJob. Raises SettingsError if `file` itself is invalid. The
+    error names the line of each mistake.
     """
     shown_as = shown_path(file, loaded.project)
     document = read_yaml(file, shown_as)
@@ -150,7 +151,7 @@ def _load_listed_job(name: str, folder: Path, loaded: LoadedSettings) -> LoadedJ
     file = folder / f"{name}.yaml"
     try:
         if Path(name).name != name or not file.is_file():
-            raise UsageError(f"There is no job {name!r} in {folder}.")
+            raise UsageError(f"There is no job {name!r} in {folder}.", hint="Correct the name in the list of jobs.")
         shown_as = shown_path(file, loaded.project)
         document = read_yaml(file, shown_as)
         if "jobs" in document.value:
@@ -168,10 +169,10 @@ def _load_job(file: Path, document: YamlDocument, shown_as: str, loaded: LoadedS
     if spec.collection is not None and spec.collection_prefix is not None:
         raise SettingsError(f"{where('collection_prefix')}: a job has either collection or collection_prefix, not both")
     if spec.collection is None and spec.collection_prefix is None:
-        raise SettingsError(f"{shown_as}: either collection, or collection_prefix with split_by, is missing")
+        raise SettingsError(f"{shown_as}: a job needs either collection, or collection_prefix and split_by; add them")
     if (spec.collection_prefix is None) != (spec.split_by is None):
         given, lacking = ("split_by", "collection_prefix") if spec.split_by else ("collection_prefix", "split_by")
-        raise SettingsError(f"{where(given)}: {given} needs {lacking}")
+        raise SettingsError(f"{where(given)}: {given} is set, but {lacking} is missing; a job has both or neither")
     _check_sources(spec, where)
     _check_names(spec, where, file)
     in_folder = file.parent.resolve() == (loaded.config_dir / INGEST_FOLDER).resolve()
@@ -201,7 +202,7 @@ def _check_names(spec: IngestJob, where: Callable[[str], str], file: Path) -> No
     unknown = sorted(spec.columns.keys() - COLUMN_ROLES)
     if unknown:
         raise SettingsError(
-            f"{where('columns')}: unknown key {unknown[0]!r}", hint=f"Known are {', '.join(COLUMN_ROLES)}."
+            f"{where('columns')}: unknown key {unknown[0]!r}", hint=f"Known keys are {', '.join(COLUMN_ROLES)}."
         )
     missing = [role for role in ("entity", "definition") if role not in spec.columns]
     if (spec.columns or spec.reader == "dictionary") and missing:
@@ -220,7 +221,7 @@ def _check_names(spec: IngestJob, where: Callable[[str], str], file: Path) -> No
 def _check_owner_fields(spec: IngestJob, where: Callable[[str], str]) -> None:
     for name in OWNER_FIELDS:
         if isinstance(spec.metadata.get(name, ""), list):
-            raise SettingsError(f"{where('metadata')}: {name} has one value, not a list")
+            raise SettingsError(f"{where('metadata')}: {name} is a list, but must be a single value")
     if spec.path_fields is None:
         return
     try:
@@ -241,7 +242,7 @@ def example_jobs() -> dict[str, str]:
 
 
 def create_request(job: LoadedJob, loaded: LoadedSettings, flags: IngestFlags) -> IngestRequest:
-    """Build a job's ingest request. If the job splits its files into groups, collection and group are set later.
+    """Build a job's ingest request. If the job has `split_by`, the runner sets the request's collection and group.
 
     Raises UsageError for paths that do not exist or may not be read.
     """
@@ -249,7 +250,7 @@ def create_request(job: LoadedJob, loaded: LoadedSettings, flags: IngestFlags) -
     reader = find_reader_class(job.spec.reader)
     urls = tuple(RemoteUrl.parse(given) for given in job.spec.paths if is_url(given))
     if urls and job.spec.split_by:
-        raise UsageError(f"The job {job.name} splits remote files.", hint="Give URLs only to a job without split_by.")
+        raise UsageError(f"The job {job.name} has both split_by and URLs.", hint="Give URLs to a job without split_by.")
     resolved = [_resolve_path(given, allowed) for given in job.spec.paths if not is_url(given)]
     return IngestRequest(
         collection=job.spec.collection or "",
@@ -298,7 +299,7 @@ def _exists(start: Path, given: str) -> bool:
 
 
 def _exclude_pattern(given: str, start: Path) -> str:
-    """Return a relative exclude pattern as an absolute one, relative to `start`. A single name stays unchanged."""
+    """Make an exclude pattern absolute: `docs/*.tmp` -> `START/docs/*.tmp`. A pattern without `/` stays unchanged."""
     if "/" not in given.strip("/"):
         return given.strip("/")
     if given.startswith("/"):

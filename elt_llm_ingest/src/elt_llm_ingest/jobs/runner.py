@@ -36,7 +36,7 @@ _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "ł": "l", "đ": "d
 
 @dataclass(frozen=True)
 class FilledCollection:
-    """A collection that a job filled earlier: its name, job and group (`filling`), and files by `stable_path`."""
+    """A collection that a job filled earlier. `filling` names job and group, `files` has records by `stable_path`."""
 
     name: str
     filling: CollectionJob
@@ -44,7 +44,7 @@ class FilledCollection:
 
     @staticmethod
     def of(store: Store, record: CollectionRecord, filling: CollectionJob) -> "FilledCollection":
-        """Read the collection from the store."""
+        """Create a FilledCollection from the records in the store."""
         roots = store.collections.roots(record.id)
         records = store.files.of_collection(record.id).values()
         files = {stable_path(roots[it.root][0], it.path): it for it in records if it.root in roots}
@@ -52,15 +52,16 @@ class FilledCollection:
 
 
 def stable_path(root: Path, relative: str) -> str:
-    """Return the full path of a file in composed Unicode (NFC). It is the same in every collection."""
+    """Return the full path of a file in composed Unicode (NFC), which identifies the file in every collection."""
     return unicodedata.normalize("NFC", str(root / relative))
 
 
 @dataclass
 class GroupedFiles:
-    """A job's files by group, and for each group the keys by which later runs recognise unchanged files.
+    """The files of a job by group, which is a top-level section or a type of document, as `split_by` selects.
 
-    `outcomes` lists the files that could not be assigned to a group, with the reasons.
+    `keys` has the keys by which later runs recognise the unchanged files of a group. `outcomes` lists the files that
+    could not be assigned to a group, with the reasons.
     """
 
     files: dict[str, list[LocatedFile]] = field(default_factory=dict)
@@ -74,7 +75,7 @@ class GroupedFiles:
 
 
 class GroupFinder:
-    """Finds the groups of each file. A file is parsed only if no collection of the job has recorded its groups."""
+    """Finds the groups (sections or types) of each file. A file is parsed only if no earlier run recorded them."""
 
     def __init__(self, reading: FileReading, split_by: SplitBy, filled: Sequence[FilledCollection]) -> None:
         self._reading, self._split_by, self._filled = reading, split_by, filled
@@ -86,7 +87,7 @@ class GroupFinder:
                 self._known.setdefault(key, []).append(one.filling.group)
 
     def find(self, files: Sequence[LocatedFile]) -> GroupedFiles:
-        """Assign `files` to groups. A file may contain several groups."""
+        """Assign each file to all groups that it contains."""
         grouped = GroupedFiles()
         unknown: list[tuple[LocatedFile, str]] = []
         for located in files:
@@ -111,7 +112,7 @@ class GroupFinder:
             groups = document_groups(parsed, self._split_by)
             if len(groups) > _MAX_GROUPS:
                 reason = (
-                    f"has {len(groups):,} groups, but a job can fill at most {_MAX_GROUPS:,} collections from a file"
+                    f"has {len(groups):,} groups, but split_by can fill at most {_MAX_GROUPS:,} collections from a file"
                 )
                 self._keep_groups(grouped, located, UnreadableDocument(reason))
                 continue
@@ -168,9 +169,10 @@ def collection_names(
 
 
 def collection_name(prefix: str, group: str) -> str:
-    """Build the collection name of a group: `prefix` and the lower-case letters and digits of the group's title.
+    """Build the collection name of a group: `("fa-", "Sea Ports") -> "fa-sea-ports"`.
 
-    A digest replaces a title that is too long or has no such characters.
+    A name that is too long is shortened and ends with a digest. A digest also replaces a title without letters a to z
+    and digits.
     """
     words = _CAMEL_CASE.sub("-", group)  # the type of a document may be written as SeaPort
     plain = unicodedata.normalize("NFKD", words.lower().translate(_LETTERS)).encode("ascii", "ignore").decode()
@@ -188,9 +190,9 @@ def _with_digest(prefix: str, name: str, group: str) -> str:
 class JobReport:
     """The outcome of one job, with a report for each collection that it fills.
 
-    `files` are the unreadable or empty files, which are in no collection. `left_over` are collections that were
-    kept although their group no longer occurs in any file, and `dropped` are such collections that were dropped. A job
-    with an `error` did not finish.
+    `files` are the unreadable or empty files, which are in no collection. If the group of a collection no longer occurs
+    in any file, the collection is in `left_over` if it was kept, and in `dropped` if it was dropped. A job with an
+    `error` did not finish.
     """
 
     job: str
@@ -203,7 +205,7 @@ class JobReport:
 
     @property
     def exit_code(self) -> int:
-        """1 if anything failed, a deletion was held back or a collection was left over, else 0."""
+        """1 if a file or the job failed, a missing file was kept, or a collection was left over, else 0."""
         failed = any(it.status == "failed" for it in self.files)
         return int(bool(self.error or failed or self.left_over or any(it.exit_code for it in self.reports)))
 
@@ -213,7 +215,7 @@ class JobReport:
 
 
 class JobRunner:
-    """Runs jobs with one store, embedding model and parser. The caller holds the writer's lock."""
+    """Runs jobs with one store, embedding model and parser. The caller must hold the writer's lock of the store."""
 
     def __init__(
         self,

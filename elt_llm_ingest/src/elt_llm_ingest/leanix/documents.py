@@ -17,7 +17,7 @@ ENTITY = "entity"
 
 
 def model_document(model: EnterpriseModel, title: str) -> ParsedDocument:
-    """Return a document with an overview as text, entities and relationships as parts, and the model as artefact."""
+    """Return an overview as a document. Its parts are entities and relationships; its artefact (JSON) is the model."""
     report = check_model(model)
     builder = DocumentBuilder()
     builder.add_heading(title, 1)
@@ -111,7 +111,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def inventory_document(inventory: Inventory, title: str) -> ParsedDocument:
-    """Return a document with an overview as text, fact sheets as parts, and the inventory as artefact."""
+    """Return an overview as a document. Its parts are the fact sheets; its artefact (JSON) is the inventory."""
     builder, types = DocumentBuilder(), len(inventory.by_type)
     builder.add_heading(title, 1)
     builder.add(f"{len(inventory.fact_sheets)} fact sheets of {types} type{'' if types == 1 else 's'}.")

@@ -21,7 +21,7 @@ _DISPLAY_NAME = "displayName"
 
 @dataclass(frozen=True)
 class RelationColumns:
-    """The columns of one kind of relation: one with the names of related fact sheets, and those with attributes."""
+    """The column numbers of one kind of relation: `names` for the related fact sheets, and one for each attribute."""
 
     kind: str
     names: int
@@ -30,7 +30,7 @@ class RelationColumns:
 
 @dataclass(frozen=True)
 class InventoryColumns:
-    """Column numbers by key, counted from 0. `labels` maps keys to labels, or to themselves if labels coincide."""
+    """The columns of an export by key, counted from 0. `labels` maps each key to its unique label, or to itself."""
 
     plain: dict[str, int]
     relations: tuple[RelationColumns, ...]
@@ -44,7 +44,7 @@ class InventoryColumns:
 
 
 def is_inventory(sheets: Sequence[Sheet]) -> bool:
-    """Whether the first row of the first sheet contains the column keys of an export."""
+    """Return whether the first row of the first sheet has the column keys of a LeanIX export, such as displayName."""
     if not sheets or not sheets[0].rows:
         return False
     keys = {cell_text(cell) for cell in sheets[0].rows[0]}
@@ -73,7 +73,7 @@ def read_columns(sheet: Sheet) -> InventoryColumns:
 
 
 def _are_labels(row: Sequence[CellValue], places: dict[str, int]) -> bool:
-    """Whether the second row contains labels, as in an export, rather than the first fact sheet."""
+    """Return whether a sheet's second row contains labels, as in an export, rather than the first fact sheet."""
     if not row:
         return False
     texts = {key: cell_text(row[places[key]]).casefold().replace(" ", "") for key in ("id", "type")}
@@ -107,7 +107,7 @@ def cell_text(cell: CellValue) -> str:
 
 
 def listed_values(text: str) -> list[str]:
-    """Split a list at semicolons. Empty values are kept, because relations and attributes are matched by position."""
+    """Split a list at semicolons: `"a; ;b" -> ["a", "", "b"]`. Relations and attributes are matched by position."""
     return [value.strip() for value in text.split(";")] if text else []
 
 

@@ -27,7 +27,7 @@ class DiagramFactSheets:
 
     @cached_property
     def drawn(self) -> dict[str, Entity]:
-        """The fact sheets by cell id, in the order of the file. The fact sheets' own ids may not be unique."""
+        """The fact sheets by the id of their cell, in the order of the file. Fact sheet ids may occur several times."""
         return {cell.id: self._drawn(cell) for cell in self.diagram.cells if is_fact_sheet(cell)}
 
     @cached_property
@@ -46,7 +46,7 @@ class DiagramFactSheets:
         return [cell for cell in self.diagram.cells if self._is_text(cell)]
 
     def at_end(self, cell_id: str) -> Entity | None:
-        """Return the fact sheet at a line's end: the attached cell, the only one in that cell, or the one around it."""
+        """Return the fact sheet at a line's end: the attached cell, else the only one inside it, or one around it."""
         cell = self.diagram.by_id.get(cell_id)
         if cell is None or cell_id in self.drawn:
             return self.drawn.get(cell_id)
@@ -129,7 +129,7 @@ def _strip_brackets(label: str) -> str:
 
 
 class RelationLine(NamedTuple):
-    """A line's name, the cardinality at each end (source, target), and cardinalities that are at neither end."""
+    """The name of a line between fact sheets, and its cardinalities: by end (source, target), or at neither end."""
 
     name: str
     ends: dict[str, Cardinality]

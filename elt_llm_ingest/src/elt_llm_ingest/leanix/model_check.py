@@ -19,7 +19,7 @@ NO_TYPE = "(no type)"
 
 @dataclass(frozen=True)
 class IdMismatch:
-    """The name of a fact sheet whose ids in the enterprise model and in the inventory differ."""
+    """A fact sheet whose ids in the enterprise model and in the inventory differ: its name and both ids."""
 
     name: str
     model_id: str
@@ -28,7 +28,7 @@ class IdMismatch:
 
 @dataclass(frozen=True)
 class UnmatchedFactSheet:
-    """A fact sheet that is only in the enterprise model, or only in the inventory. There, its id may be empty."""
+    """A fact sheet that is only in the enterprise model, or only in the inventory, where it may lack an id ("")."""
 
     name: str
     id: str
@@ -36,7 +36,7 @@ class UnmatchedFactSheet:
 
 @dataclass(frozen=True)
 class ModelReport:
-    """Counts and gaps of an enterprise model, sorted by name and id. Lists that need an inventory may be empty."""
+    """Counts and gaps of an enterprise model, sorted by name and id. Without an inventory, the gaps to it are empty."""
 
     entities: int
     relationships: int
@@ -71,8 +71,8 @@ class ModelReport:
 def check_model(model: EnterpriseModel, inventory: Inventory | None = None) -> ModelReport:
     """Check an enterprise model, alone or against an inventory whose fact sheets are compared by id.
 
-    Fact sheets of the inventory are expected in the model only if their type occurs there. A name with different ids in
-    the model and the inventory is reported once, not as absent from both.
+    Only fact sheets whose type occurs in the model are expected in the model. A name with different ids in the model
+    and the inventory is reported once, not as absent from both.
     """
     ids = Counter(entity.fact_sheet_id for entity in model.entities if entity.fact_sheet_id)
     alone = ModelReport(
@@ -170,8 +170,8 @@ def _format_counts(tally: dict[str, int]) -> str:
 def check_models(store: "Store", collection: str, against: str = "") -> tuple[tuple[str, ...], dict[str, Any] | None]:
     """Check a collection's enterprise models. Return sentences for the report, and the ModelReport as JSON values.
 
-    Without an enterprise model, there are no JSON values (None). `against` names the inventory's collection if that is
-    another one. If a collection cannot be opened, a sentence reports it: the ingest itself has succeeded.
+    The JSON values are None if the collection has no enterprise model. `against` names another collection that has the
+    inventory. If a collection cannot be opened, a sentence reports this, since the ingest itself has succeeded.
     """
     models, inventories, trouble = _collection_artefacts(store, collection)
     if not models:

@@ -30,7 +30,7 @@ class TopicFinder:
                     self._by_first[stems[0]].append((stems, topic))
 
     def topics_of(self, text: str) -> list[str]:
-        """Return the sorted names of the topics of which at least one word or phrase occurs in the text."""
+        """Return the names of the topics that have a word or phrase in the text, sorted."""
         if not self._by_first:
             return []
         stems = self._tokeniser.stems(text)
@@ -47,7 +47,8 @@ class TopicFinder:
 class ChunkMetadata:
     """Extracts word count, dates, organisations and topics.
 
-    `topics` maps topics to their words and phrases. `organisations` are names to find, besides those of typical form.
+    `topics` maps topics to their words and phrases. `organisations` are names to find in addition to those that are
+    recognised by their form, such as "Ministry of Health".
     """
 
     def __init__(

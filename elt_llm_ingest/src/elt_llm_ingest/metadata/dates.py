@@ -188,13 +188,13 @@ def _read_mention(text: str, word: re.Match[str], previous_end: int) -> _MonthMe
 
 
 def _listed_days(written: str) -> tuple[int, ...]:
-    """Return all days of "3 and 4" or "1-3". Of numbers joined by commas only the last is a day ("Rule 3, 4 May")."""
+    """Return the days: "3 and 4" -> (3, 4), "1-3" -> (1, 3), but "3, 4" -> (4,), since "Rule 3, 4 May" has one day."""
     days = tuple(map(int, _DAY.findall(written)))
     return days if _BUT_JOINED.sub("", written) else days[-1:]
 
 
 def _borrow_year(text: str, mention: _MonthMention, following: _MonthMention | None) -> _MonthMention:
-    """Return the mention. In a range such as "1 July to 30 June 2024", derive its year from the following mention."""
+    """Return the mention, with a year if it lacks one and starts a range: "1 July to 30 June 2024" -> July 2023."""
     if mention.year is not None or following is None or following.year is None:
         return mention
     if bool(mention.days) != bool(following.days) or not _FIRST_OF_TWO.fullmatch(text, mention.end, following.start):

@@ -157,7 +157,7 @@ class _Run:
         return not _LISTS["generic"].issuperset(before)
 
     def _german_name(self, first: int, head: int) -> tuple[int, int] | None:
-        """Return first and last word of a German name: a compound ("Bundesamt"), or a noun with adjective or field."""
+        """Return the indexes of the first and last word of a German name such as "Bundesamt" or "Amt für Statistik"."""
         bare = self.words[head].text.removesuffix("s").removesuffix("e")
         if not bare.lower().endswith(_GERMAN_ENDINGS):
             return None
@@ -206,7 +206,7 @@ class _Run:
         return end
 
     def _closes_name(self, number: int) -> bool:
-        """Return whether a name ends with this word, so that the next name can only start after it."""
+        """Return whether no name extends beyond the word at `number`, such as "the": the next name starts after it."""
         word = self.words[number]
         if word.capitalised:
             return word.possessive and word.text in _HEADS
@@ -244,7 +244,7 @@ def _read_word(piece: re.Match[str], offset: int) -> _Word:
 
 
 def organisations_in(text: str, language: str) -> list[str]:
-    """Return the organisations' names in the order of first mention, each once, without article and possessive.
+    """Return the names of organisations in the order of first mention, each once, without "the" and the final "'s".
 
     An acronym that the text introduces for a name is returned as a separate name. `language` is a code such as "de".
     """
@@ -291,7 +291,7 @@ class OrganisationList:
                 self._by_first[first.group()].append(name)
 
     def spans(self, text: str) -> Iterator[_Span]:
-        """Yield the spans of names that occur as whole words. Of several at the same place, yield the longest."""
+        """Yield the spans of names that occur as whole words. If several match at the same word, yield the longest."""
         if not self._by_first:
             return
         for word in _WORD.finditer(text):

@@ -98,14 +98,14 @@ def _check_entry(entry: ZipInfo) -> None:
     if entry.flag_bits & _ENCRYPTED:
         raise UnreadableDocument("is encrypted: a password is needed")
     if entry.compress_type not in {ZIP_STORED, ZIP_DEFLATED}:
-        raise UnreadableDocument(f"uses compression method {entry.compress_type}, which is not supported")
+        raise UnreadableDocument(f"uses compression method {entry.compress_type}, which is not supported: use Deflate")
 
 
 def _check_sizes(entries: Sequence[ZipInfo], packed: int) -> None:
     total = sum(entry.file_size for entry in entries)
     if total > LARGEST_SUM:
         raise UnreadableDocument(
-            f"decompresses to {total / 1e6:,.0f} MB, more than the limit of {LARGEST_SUM / 1e6:.0f} MB"
+            f"decompresses to {total / 1e6:,.0f} MB, more than the limit of {LARGEST_SUM / 1e6:.0f} MB: split the file"
         )
     for entry in entries:
         if entry.file_size > max(_RATIO_FROM, LARGEST_RATIO * entry.compress_size):

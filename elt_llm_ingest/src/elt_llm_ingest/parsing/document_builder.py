@@ -1,4 +1,4 @@
-"""Build a parsed document block by block, with offsets, marked terms, unique names and lists of problems."""
+"""Build a parsed document block by block, and collect terms that its markup defines and problems of its file."""
 
 import re
 from collections.abc import Mapping
@@ -31,24 +31,24 @@ class TermMarks:
         self._definitions.add((*term, *body))
 
     def name(self, start: int, end: int) -> None:
-        """Add the span of a term that is marked as defined where it occurs. Ignore empty and overlong spans."""
+        """Add the span of a term that is defined where it occurs (HTML: `<dfn>`). Ignore empty and overlong spans."""
         if 0 < end - start <= MAX_TERM_LENGTH:
             self._terms.add((start, end))
 
     def lead(self, start: int, end: int) -> None:
-        """Add the span of emphasised words at the start of a paragraph. Ignore empty and overlong spans."""
+        """Add the span of emphasised words at the start of a paragraph: they may be a term. Ignore overlong spans."""
         if 0 < end - start <= MAX_TERM_LENGTH:
             self._leading.add((start, end))
 
     def lead_after(self, span: Span, text: str, label: str, term: str) -> None:
-        """Add the span of `term` if the block `text` at `span` starts with `label` (unless empty) and `term`."""
+        """Add the span of `term` if the block `text` at `span` starts with `term`, after its `label` such as "2.1"."""
         term = " ".join(term.split())
         offset = len(label) + 1 if label else 0
         if term and len(text) == span[1] - span[0] and text.startswith(term, offset):
             self.lead(span[0] + offset, span[0] + offset + len(term))
 
     def artefacts(self) -> dict[str, Any]:
-        """Return the marked terms as an artefact of the document, or an empty mapping if no term is marked."""
+        """Return the collected terms as JSON values to store with the document, or {} if there are none."""
         definitions, terms, leading = sorted(self._definitions), sorted(self._terms), sorted(self._leading)
         marked = MarkedTerms(tuple(definitions), tuple(terms), tuple(leading))
         return {MARKED_TERMS_ARTEFACT: marked.to_json()} if marked else {}
@@ -119,7 +119,7 @@ class DocumentBuilder:
         self._pending_pages += 1
 
     def add(self, text: str, kind: BlockKind = "prose", *, header: str = "", tight: bool = False) -> None:
-        """Append a block of text without white space at either end. Ignore a text without words."""
+        """Append the stripped text as a block, unless it is empty. If `tight`, no empty line precedes the block."""
         if text := text.strip():
             start = self._append(text, "\n" if tight else "\n\n")
             self._blocks.append(Block(start, self._length, kind, header))

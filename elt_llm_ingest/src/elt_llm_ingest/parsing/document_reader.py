@@ -1,4 +1,4 @@
-"""The interface of all readers: a LlamaIndex BaseReader that also returns parsed documents, and has name and version.
+"""The interface of all readers: a LlamaIndex BaseReader with name and version that also returns parsed documents.
 
 The module also converts parsed documents to LlamaIndex documents and back.
 """
@@ -17,7 +17,7 @@ from elt_llm_ingest.parsing.parsed_document import Block, ParsedDocument
 
 
 def to_llama_document(parsed: ParsedDocument, path: Path) -> Document:
-    """Convert to a LlamaIndex document. Its metadata contains the structure, hidden from prompts and embeddings."""
+    """Convert to a LlamaIndex document. Pages, sections and blocks are metadata that prompts and embeddings ignore."""
     structure: dict[str, Any] = {
         "pages": list(parsed.pages),
         "sections": [(section.start, section.level, section.title) for section in parsed.sections],
@@ -31,7 +31,7 @@ def to_llama_document(parsed: ParsedDocument, path: Path) -> Document:
 
 
 def from_llama_document(node: BaseNode) -> ParsedDocument:
-    """Convert a LlamaIndex document. A document from another package's reader gets only a text and a title."""
+    """Convert a LlamaIndex document to a parsed one. From another package's reader, it gets only a text and a title."""
     metadata: Mapping[str, Any] = node.metadata
     return ParsedDocument(
         text=node.get_content(metadata_mode=MetadataMode.NONE),
@@ -54,7 +54,7 @@ class DocumentReader(BaseReader):
 
     @property
     def identity(self) -> str:
-        """Identifies the reader: name, version, and any options that affect the text. Recorded with each document."""
+        """The reader's name, version and options that affect the text, as one string. Stored with each document."""
         return f"{self.name}-{self.version}"
 
     @abstractmethod

@@ -308,7 +308,7 @@ def xlsx_formulas(xml: bytes) -> list[str]:
 def formula_lines(cells: Iterable[tuple[str, str, str]]) -> list[str]:
     """Return one line for each group of formulas that are the same relative to the cells that contain them.
 
-    `cells` lists the cell, the range and the text of each formula.
+    `cells` lists the cell, the range and the text of each formula. A2*B2 in C2 and A3*B3 in C3 share one line.
     """
     groups: dict[str, tuple[str, list[str]]] = {}
     for cell, place, formula in cells:
@@ -556,7 +556,7 @@ def _merged_ranges(
 
 @contextmanager
 def _name_errors() -> Iterator[None]:
-    """Convert the library's errors to UnreadableDocument. A panic in its native code is only a BaseException."""
+    """Convert errors of python-calamine to UnreadableDocument, even a panic in its Rust code (a BaseException)."""
     try:
         yield
     except PasswordError as error:

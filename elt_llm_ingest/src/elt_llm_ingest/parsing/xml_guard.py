@@ -1,4 +1,4 @@
-"""Parse untrusted XML without document type, entities or network access, and with limited nesting."""
+"""Parse untrusted XML: no entities, no network access, limited nesting, and no document type (DOCTYPE) by default."""
 
 import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE

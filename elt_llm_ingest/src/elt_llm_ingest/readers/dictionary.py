@@ -93,14 +93,14 @@ class DictionaryColumnsReader(DocumentReader):
     version: ClassVar[int] = 1
 
     def read(self, path: Path) -> ParsedDocument:
-        """Return the column header for each role as metadata, which is empty if the file is not a data dictionary."""
+        """Return a document whose metadata maps roles ("entity", "definition") to headers; empty for other files."""
         sheets, _ = _read_sheets(path)
         proposals = filter(None, map(propose_columns, sheets))
         return ParsedDocument("", path.stem, metadata=dict(next(proposals, {})))
 
 
 def propose_columns(rows: _Rows) -> dict[str, str]:
-    """Return the column header for each role in a sheet that looks like a data dictionary; empty for other sheets.
+    """Map roles ("entity", "definition") to the column headers of a data dictionary; return {} for another sheet.
 
     A data dictionary has a column of names that are mostly distinct, and a column of definitions that mostly have
     several words.
@@ -120,7 +120,7 @@ def propose_columns(rows: _Rows) -> dict[str, str]:
 
 
 def _columns_by_role(header: Sequence[str]) -> dict[str, int]:
-    """Return the column number for each role. A header that equals one of the role's words is preferred."""
+    """Map roles to column numbers. A header that equals a word of the role is preferred to one that contains it."""
     names = [" ".join(re.findall(r"[^\W_]+", cell.casefold())) for cell in header]
     columns: dict[str, int] = {}
     for role, words in _HEADER_WORDS.items():

@@ -44,7 +44,7 @@ _CODE = re.compile(r"code|preformatted|source text|macro text|plain text")
 
 
 class ParagraphNumbering(NamedTuple):
-    """The list of a numbered paragraph. If `level` is None, it is the level that the list assigns to `style`."""
+    """The list and level of a numbered paragraph. If `level` is None, the list determines it by the style `style`."""
 
     list_id: str
     level: int | None
@@ -110,7 +110,7 @@ class DocxStyles:
         return "term" if "definition term" in name else "body" if "definition" in name else ""
 
     def numbering(self, paragraph: _Element) -> ParagraphNumbering | None:
-        """Return the list from the paragraph itself or else from its style; None if the paragraph has no number."""
+        """Return list and level of a paragraph, as the paragraph or else its style sets them; None without a number."""
         level = parse_number(word_value(paragraph, "pPr/numPr/ilvl"))
         list_id = word_value(paragraph, "pPr/numPr/numId")
         style_id = ""
@@ -165,7 +165,7 @@ _LEVELS = range(9)
 
 @dataclass(frozen=True)
 class NumberingLevel:
-    """The numbering of a list level. An item of level `restart` (from 1) or an outer level resets it; 0: none."""
+    """The numbering of one list level. `restart` is the deepest level (from 1) whose items restart it; 0 for none."""
 
     start: int = 1
     format: str = "decimal"
@@ -295,7 +295,7 @@ class DocxNotes:
                     self._texts[kind, note.get(f"{WORD}id", "")] = note
 
     def mark(self, kind: str, note_id: str) -> str:
-        """Return the mark of a note (kind "footnote" or "endnote"), or "" if it is unknown or was referenced before."""
+        """Return the mark of a "footnote" or "endnote", such as `[1]`; "" if it is unknown or was referenced before."""
         note = self._texts.pop((kind, note_id), None)
         if note is None:
             return ""
@@ -311,7 +311,7 @@ class DocxNotes:
 
 
 def read_docx_paragraph(paragraph: _Element, mark: NoteMark) -> OfficeParagraph:
-    """Read the visible text of a paragraph. `mark` returns the mark of a note by its kind and id."""
+    """Read the visible text of a paragraph. `mark` returns the mark of a note, such as `[1]`, for its kind and id."""
     read = OfficeParagraph()
     for element, run in _visible_elements(paragraph):
         tag = element.tag

@@ -37,7 +37,7 @@ def read_diagrams(path: Path) -> list[Diagram]:
     if root.tag == "mxGraphModel":
         return [read_cells(root, 1, "")]
     if root.tag != "mxfile":
-        raise UnreadableDocument(f"is XML, but not a draw.io diagram: its root is {str(root.tag)[:60]!a}")
+        raise UnreadableDocument(f"is XML, but not a draw.io diagram: its root element is {str(root.tag)[:60]!a}")
     diagrams: list[Diagram] = []
     left = LARGEST_SUM
     for number, element in enumerate(root.iterfind("diagram"), start=1):
@@ -59,7 +59,7 @@ def _diagram_model(element: _Element, number: int, most: int) -> tuple[_Element 
     data = _decompress(compressed, number, most)
     model = parse_xml(data)
     if model.tag != "mxGraphModel":
-        raise UnreadableDocument(f"holds diagram {number} without a model: its root is {str(model.tag)[:60]!a}")
+        raise UnreadableDocument(f"is damaged: diagram {number} has the root {str(model.tag)[:60]!a}, not mxGraphModel")
     return model, len(data)
 
 
@@ -71,7 +71,7 @@ def _decompress(compressed: str, number: int, most: int) -> bytes:
         for piece in inflate_pieces(deflated):
             data += piece
             if len(data) > most:
-                raise UnreadableDocument(f"holds diagram {number}, which decompresses to more than the limit")
+                raise UnreadableDocument(f"holds diagram {number}, which decompresses to more than the limit: split it")
     except (binascii.Error, ValueError, zlib.error) as error:
         raise UnreadableDocument(f"is damaged: diagram {number} cannot be decompressed") from error
     return bytes(data) if data.lstrip().startswith(b"<") else _unquote(data)
@@ -103,7 +103,7 @@ def write_diagram(builder: DocumentBuilder, diagram: Diagram) -> None:
 
 
 def connector_line(diagram: Diagram, edge: DiagramCell) -> str:
-    """Describe a connector, as in "Order -> Invoice: leads to". Return "" if it and one of its ends have no label."""
+    """Describe a connector, as in "Order -> Invoice: leads to"; "" if neither it nor both of its ends have a label."""
     ends = [_end_name(diagram, end) for end in (edge.source, edge.target)]
     labels = [cell.words for cell in (edge, *diagram.labels_of(edge)) if cell.label]
     if not labels and not all(ends):

@@ -64,7 +64,7 @@ def _package_path(archive: Archive) -> str:
 
 
 def _member_name(base: str, reference: str) -> str:
-    """Return the archive member to which a reference in the file `base` leads. The fragment is ignored."""
+    """Resolve a reference in the file `base` to an archive member: `("a/toc.ncx", "b.html#s2") -> "a/b.html"`."""
     return normpath(join(dirname(base), unquote(reference.partition("#")[0])))
 
 

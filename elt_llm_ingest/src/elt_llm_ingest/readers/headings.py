@@ -55,7 +55,7 @@ def starts_item(line: str) -> bool:
 
 
 def kind_of_line(line: str, *, is_item: bool = False) -> BlockKind:
-    """Return the block kind that a line's start indicates. `is_item` is true if the format marks it as a list item."""
+    """Return "rule" for a line such as `12.3 The team`, "list" for `(a) a player` or if `is_item`, else "prose"."""
     return "rule" if starts_rule(line) else "list" if is_item or starts_item(line) else "prose"
 
 
@@ -69,7 +69,7 @@ def bold_heading_level(text: str, *, bold: bool) -> int | None:
 
 
 def is_bold_definition(term: str, text: str) -> bool:
-    """Return whether a paragraph that starts with the bold words `term` defines them."""
+    """Return whether a paragraph defines the bold words `term` at its start, as in "**Member** means a person who"."""
     term = " ".join(term.split())
     rest = text[len(term) :].strip()
     if not term or not rest or len(term) > _LONGEST_TERM:

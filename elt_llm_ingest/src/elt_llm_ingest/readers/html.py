@@ -1,4 +1,4 @@
-"""Read HTML: the visible main part of a page with headings, lists, tables, marked terms and metadata."""
+"""Read HTML: the visible main part of a page with headings, lists, tables, defined terms and metadata."""
 # ruff: noqa: RUF001 - the labels of list items have dashes.
 
 import re
@@ -34,7 +34,7 @@ class LinePiece(NamedTuple):
 
 
 class OpenEmphasis:
-    """The emphasis elements that are open. Each emphasises text only up to the end of the first line with text."""
+    """The open elements for emphasis, such as `em`. An element has no effect after its first line with text."""
 
     def __init__(self) -> None:
         self._open: list[tuple[bool, int]] = []

@@ -28,7 +28,7 @@ _URL_KEYS = ("url", "source", "canonical_url", "canonical", "permalink", "link")
 
 
 def split_front_matter(text: str) -> tuple[int, dict[str, str]]:
-    """Return the offset of the body (0 without front matter), and the front matter's values, lists joined by "; "."""
+    """Return the body's offset and the front matter's values, or 0 and {}. The items of a list are joined by "; "."""
     lines = text.split("\n", _MAX_LINES)[:_MAX_LINES]
     end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), None)
     if end is None or lines[0].rstrip() != "---":
@@ -92,7 +92,7 @@ def remove_inline_images(text: str) -> str:
 
 
 def _definition_line(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the span of an address, or of its whole line if that only defines a name for the address."""
+    """Return the span of an address, or of its whole line if the line is a link definition: `[logo]: data:...`."""
     before = text[max(0, start - _DEFINITION_REACH) : start].rpartition("\n")[2]
     if not _DEFINITION.match(before):
         return start, end

@@ -171,7 +171,7 @@ class RepeatBudget:
     left: int = _MOST_REPEATED
 
     def allow(self, count: int, cells: int = 1) -> int:
-        """Return how many of `count` requested copies of a row with so many `cells` are still allowed, at least one."""
+        """Return how many of `count` copies of a row that has `cells` cells are still allowed; at least one."""
         allowed = max(1, min(count, 1 + self.left // max(1, cells)))
         self.left -= (allowed - 1) * cells
         return allowed
@@ -339,9 +339,9 @@ class OdtWriter(OfficeBodyWriter):
         self._write_aside(aside)
 
     def _grid(self, table: _Element, aside: OfficeParagraph) -> tuple[list[list[str]], int]:
-        """Return the texts of all rows, a merged cell's text in all its places, and the number of header rows.
+        """Return the cell texts of each row, and the number of header rows.
 
-        The cells' frames and notes are added to `aside`.
+        The text of a merged cell is in all its places. The frames and notes of the cells are added to `aside`.
         """
         grid: list[list[str]] = []
         header_rows = 0

@@ -65,7 +65,8 @@ def refuse_damage() -> Iterator[None]:
     except RecursionError as error:
         raise UnreadableDocument("is nested too deeply") from error
     except families as error:
-        raise UnreadableDocument(f"is damaged: {type(error).__name__}: {str(error)[:_DAMAGE_ERRORS]}") from error
+        reason = f"{type(error).__name__}: {str(error)[:_DAMAGE_ERRORS]}"
+        raise UnreadableDocument(f"is damaged ({reason}): open it in its program and save it again") from error
 
 
 _BASE = "http://schemas.openxmlformats.org"
@@ -97,7 +98,7 @@ class StyledText(NamedTuple):
 
 @dataclass
 class OfficeParagraph:
-    """A paragraph's text as pieces, where None marks the start of a page, and its text boxes and notes."""
+    """A paragraph: its text in pieces, its text boxes and its notes. A piece that is None marks the start of a page."""
 
     pieces: list[StyledText | None] = field(default_factory=list)
     boxes: list[_Element] = field(default_factory=list)
@@ -160,7 +161,7 @@ class OfficeBodyWriter:
         return "definition" if kind == "prose" and (defines or is_bold_definition(paragraph.term, text)) else kind
 
     def _mark_terms(self, first: int, label: str, lead: str, part: str) -> None:
-        """Record the terms that the blocks from index `first` define. `part` is their role in a definition list."""
+        """Record the terms that the blocks from index `first` define. `part` is their role: "term", "body" or ""."""
         span = self.builder.span(first)
         if span is None:
             return

@@ -74,7 +74,7 @@ def _column_labels(rows: Sequence[Sequence[str]], header_rows: int) -> list[str]
 
 
 def _is_header(row: Sequence[str]) -> bool:
-    """Return whether a row can be a header: short words or years in at least two, and half of all, columns."""
+    """Return whether a row can be a header: at least two cells, and half of all cells, are short words or years."""
     named = [cell for cell in row if cell]
     words = [cell for cell in named if not _YEAR.fullmatch(cell)]
     fit = all(len(cell) <= _MAX_LABEL_LENGTH and not is_value(cell) for cell in words)

@@ -12,7 +12,7 @@ NOT_INSTALLED = "tesseract is not installed (install tesseract-ocr)"
 
 
 class TesseractFailed(Exception):
-    """Tesseract is not installed, has no data for a language, or takes too long. The message goes into a note."""
+    """Tesseract is not installed, lacks data for a language, or takes too long. The ingest report has the message."""
 
 
 def installed_version() -> str:

@@ -176,7 +176,7 @@ def enrichment_cost(store: Store, versions: Sequence[int], writer: ContextWriter
 def enrich_versions(
     store: Store, versions: Sequence[int], writer: ContextWriter, progress: ProgressListener
 ) -> list[int]:
-    """Enrich document versions. Return the versions that replace them, and documents within files, in ascending order.
+    """Enrich document versions, and documents within their files. Return the versions that replace them, ascending.
 
     The cost is reported before the first request. Every sentence is stored as it arrives, so that a repeated call
     requests only missing ones. Raises the language model's errors. The caller holds the writer's lock.

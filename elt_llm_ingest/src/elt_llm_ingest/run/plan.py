@@ -33,9 +33,10 @@ _CHANGING = frozenset({"new", "changed", "renamed", "removed"})
 
 @dataclass(frozen=True)
 class PlannedFile:
-    """The planned outcome of one file. `missing`: it is deleted, but its document is kept (unless --allow-delete).
+    """The planned outcome of one file.
 
-    If the file looks like a data dictionary, `columns` maps roles such as entity and definition to column headers.
+    A `missing` file is deleted, but its document is kept as long as --allow-delete is not given. If the file looks like
+    a data dictionary, `columns` maps roles such as entity and definition to column headers.
     """
 
     path: str

@@ -34,8 +34,8 @@ def take_group(parsed: ParsedDocument, split_by: SplitBy, group: str) -> ParsedD
     """Return what belongs to a group (a section or a type) of a document. The result may be empty.
 
     A section keeps its page numbers: `page_at` returns the same page as in the whole document. Documents within the
-    file belong to its first section. Artefacts describe the whole file and belong to every group, but marked terms
-    only belong to the section that contains them.
+    file belong to its first section. Artefacts (JSON values) describe the whole file and belong to every group. Only
+    the terms that the markup defines are split: each belongs to the section that contains it.
     """
     if split_by == "type":
         parts = tuple(part for part in parsed.parts if (part.group or UNTYPED_GROUP) == group)
@@ -69,7 +69,7 @@ def _section_slices(parsed: ParsedDocument) -> Iterator[tuple[str, int, int]]:
 
 
 def _top_sections(sections: tuple[Section, ...]) -> list[Section]:
-    """Return the sections of the highest level with several sections. A single section above is only a title."""
+    """Return the sections at which a document is split: those of the highest level that several sections have."""
     counts = Counter(section.level for section in sections)
     several = [level for level, count in counts.items() if count > 1]
     level = min(several or counts, default=0)
@@ -123,7 +123,7 @@ class FileReading:
 
     @property
     def scope(self) -> str:
-        """A label for the part of each file that is read (`split_by:group`), for version keys. Empty: whole files."""
+        """The part of each file that is read, such as "section:Fees"; "" for whole files. Used in version keys."""
         return f"{self.split_by}:{self.group}" if self.split_by else ""
 
     def request(self, located: LocatedFile) -> ParseRequest:

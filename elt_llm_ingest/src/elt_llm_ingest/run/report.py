@@ -9,7 +9,7 @@ FileStatus = Literal["ok", "unchanged", "empty", "skipped", "failed", "removed",
 
 @dataclass(frozen=True)
 class FileOutcome:
-    """The outcome of one file. `missing`: deleted, but its document is kept. `stale`: its old version is still used."""
+    """The outcome of a file. If its status is `missing`, its document is kept. If `stale`, its old version is used."""
 
     path: str
     status: FileStatus
@@ -41,7 +41,7 @@ class IngestReport:
 
     @property
     def exit_code(self) -> int:
-        """1 if a file failed or a deletion was held back, else 0."""
+        """1 if a file failed, or if a file is missing and its document was kept; else 0."""
         return int(any(file.status in ("failed", "missing") for file in self.files))
 
     @property

@@ -66,9 +66,11 @@ class ScannedFile:
 
 
 def inspect_file(collection: str, located: LocatedFile, known: Mapping[str, FileRecord]) -> ScannedFile:
-    """Return a file with its document id and hash. Its bytes are read only if size or time changed, or are recent.
+    """Return a file with its document id and hash.
 
-    A changed remote file is fetched first. Raises UnreadableDocument if the file cannot be fetched or read.
+    The bytes are hashed only if the size or time changed since the scan that recorded the file, or if that scan was so
+    soon after the last write that a later write may have the same time. A changed remote file is fetched first. Raises
+    UnreadableDocument if the file cannot be fetched or read.
     """
     identity = document_id(collection, located.root, located.relative)
     record = known.get(identity)

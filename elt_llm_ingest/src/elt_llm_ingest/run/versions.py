@@ -47,7 +47,7 @@ def content_hash(path: Path) -> bytes:
 
 
 def node_id(document: str, chunker: str, text: str, occurrence: int) -> str:
-    """Return the id of a chunk. The id stays the same when the chunk moves within its document."""
+    """Return the id of a chunk, which stays the same if the chunk moves. `occurrence` counts equal texts before it."""
     return str(uuid.uuid5(_NODE_NAMESPACE, f"{document}:{chunker}:{sha256(text).hex()}:{occurrence}"))
 
 
@@ -69,7 +69,7 @@ class DocumentOrigin:
 
 @dataclass(frozen=True)
 class VersionMetadata:
-    """The metadata to add to documents and chunks. `scope` names the part of each file that is ingested."""
+    """The metadata to add to documents and chunks. `scope` is the ingested part of each file: "section:Fees" or ""."""
 
     chunks: ChunkMetadata = field(default_factory=ChunkMetadata)
     static: Mapping[str, MetadataValue] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class VersionMetadata:
 
     @property
     def identity(self) -> str:
-        """The part of a version's key that changes whenever a rule or value of the metadata changes."""
+        """The part of a version's key that changes whenever the metadata of some document could change."""
         static = sha256(canonical_json(dict(self.static))).hex()[:12] if self.static else ""
         return "|".join((self.chunks.fingerprint, static, self.scope)).rstrip("|")
 
@@ -96,7 +96,7 @@ class VersionMaker:
         self._tokenisers: dict[str, KeywordTokeniser] = {}
 
     def extraction_of(self, owner: Mapping[str, str]) -> str:
-        """Return the `extraction`, a part of the version's key, for a file whose path contains these owner fields."""
+        """Return the metadata part of a version's key for a file with these owner fields, such as a tenant."""
         fields = sha256(canonical_json(dict(owner))).hex()[:12]
         return f"{self.extraction}|owner:{fields}" if owner else self.extraction
 
@@ -191,7 +191,7 @@ def version_maker(
 ) -> VersionMaker:
     """Create a maker of document versions with the configured chunker, metadata rules and embedding model.
 
-    `metadata` is added to every document. `scope` names the part of each file that is ingested.
+    `metadata` is added to every document. `scope` names the part of each file that is ingested, such as "section:Fees".
     """
     chunker = create_chunker(settings.chunking, embedding)
     model = f"{embedding.fingerprint.model}:{embedding.fingerprint.digest[:16]}"

@@ -104,9 +104,9 @@ def _decode_document(value: dict[str, Any], *, is_part: bool = False) -> ParsedD
     text = _require_text(value.get("text"))
     parts = () if is_part else tuple(_decode_part(item) for item in _require_list(value.get("parts")))
     if is_part and (value.get("parts") or value.get("artefacts")):
-        raise MalformedAnswer("a document part contains another part")
+        raise MalformedAnswer("a document within the file contains parts or artefacts itself")
     if len({part.name for part in parts}) < len(parts):
-        raise MalformedAnswer("two document parts have the same name")
+        raise MalformedAnswer("two documents within the file have the same name")
     return ParsedDocument(
         text=text,
         title=_require_text(value.get("title"))[:_MAX_TITLE_LENGTH],
@@ -124,7 +124,7 @@ def _decode_part(value: Any) -> Part:
     item = _require_object(value)
     name, group = _require_text(item.get("name")), _require_text(item.get("group"))
     if max(len(name), len(group)) > _MAX_NAME_LENGTH:
-        raise MalformedAnswer(f"a document part has a name or group of more than {_MAX_NAME_LENGTH} characters")
+        raise MalformedAnswer(f"a document within the file has a name or group of over {_MAX_NAME_LENGTH} characters")
     return Part(name, group, _decode_document(_require_object(item.get("document")), is_part=True))
 
 
@@ -158,7 +158,7 @@ def _decode_metadata(value: dict[str, Any]) -> dict[str, MetadataValue]:
 def _decode_artefacts(value: dict[str, Any]) -> dict[str, Any]:
     for name, content in value.items():
         if not _ARTEFACT_NAME.fullmatch(name):
-            raise MalformedAnswer("an artefact has an invalid name")
+            raise MalformedAnswer(f"the name of an artefact is not of the form {_ARTEFACT_NAME.pattern}")
         _check_depth(content, _DEEPEST_ARTEFACT)
     return value
 
@@ -191,7 +191,7 @@ def _require_integer(value: Any, lowest: int, highest: int) -> int:
 def _decode_offsets(values: list[Any], text: str) -> tuple[int, ...]:
     offsets = tuple(_require_integer(value, 0, len(text)) for value in values)
     if any(later < earlier for earlier, later in pairwise(offsets)):
-        raise MalformedAnswer("the offsets do not ascend")
+        raise MalformedAnswer("the offsets of its pages or sections are not in ascending order")
     return offsets
 
 

@@ -24,7 +24,7 @@ class LocatedFile:
 
 
 class RootNames:
-    """Gives every root a unique name: that of its folder, with parent folders if needed.
+    """Gives every root (source folder) a unique name: the folder's own name, with those of parent folders if needed.
 
     A file in a known root belongs to that root even if a folder inside or around the root is given, so that the file is
     not ingested twice. If a known root's folder no longer exists, a new root with the same folder name takes over its
@@ -105,7 +105,11 @@ class CollectionSources:
 
 @dataclass(frozen=True)
 class KnownSources:
-    """Sources of earlier ingests. `roots` maps names to (folder, whether given as a whole), `files` ids to records."""
+    """The sources of a collection's earlier ingests.
+
+    `roots` maps the name of each root to its folder and to whether the whole folder was ingested, rather than single
+    files in it. `files` maps document ids to file records.
+    """
 
     roots: Mapping[str, tuple[Path, bool]] = field(default_factory=dict)
     files: Mapping[str, FileRecord] = field(default_factory=dict)
@@ -119,11 +123,11 @@ class KnownSources:
         return KnownSources(store.collections.roots(record.id), store.files.of_collection(record.id))
 
     def local(self) -> "KnownSources":
-        """Return the local sources."""
+        """Return only the sources on this machine, not those with a URL."""
         return KnownSources({name: it for name, it in self.roots.items() if not is_url(name)}, self.files)
 
     def remote(self) -> "KnownSources":
-        """Return the remote sources. The name of a remote root is its URL."""
+        """Return only the remote sources. The name of a remote root is its URL."""
         return KnownSources({name: it for name, it in self.roots.items() if is_url(name)}, self.files)
 
     def folders(self) -> list[Path]:
@@ -131,7 +135,7 @@ class KnownSources:
         return [path for path, whole in self.roots.values() if whole]
 
     def single_files(self) -> dict[str, Path]:
-        """Return the individually named files by document id."""
+        """Map document ids to the paths of files that were ingested by their own names, not as part of a folder."""
         return {
             file.document_id: self.roots[file.root][0] / file.path
             for file in self.files.values()

@@ -48,7 +48,7 @@ class SkippedPath:
 
 @dataclass(frozen=True)
 class Discovery:
-    """The result of a discovery. A missing file counts as deleted only if its root is in `scanned_roots`."""
+    """Found files and skipped paths. A missing file counts as deleted only if its root folder is in `scanned_roots`."""
 
     files: tuple[FoundFile, ...]
     skipped: tuple[SkippedPath, ...]

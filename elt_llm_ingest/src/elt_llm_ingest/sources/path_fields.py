@@ -20,7 +20,7 @@ _EXAMPLE = "Write folders such as {tenant_id}/{knowledge_base_id}/**; * matches 
 class FolderPattern:
     """A pattern such as `{tenant_id}/{knowledge_base_id}/**` for the folders between a job's path and a file.
 
-    `folders` lists the field whose value is each folder's name, or None for a folder that is no field (`*`).
+    `folders` has the field that each folder names, or None for `*`. Here: ("tenant_id", "knowledge_base_id").
     """
 
     folders: tuple[str | None, ...]
@@ -34,7 +34,7 @@ class FolderPattern:
         names = [None if part == "*" else _field_name(part, text) for part in parts]
         fields = [name for name in names if name]
         if not fields or len(set(fields)) < len(fields):
-            raise UsageError(f"{text!r} names no field, or one field twice.", hint=_EXAMPLE)
+            raise UsageError(f"The pattern {text!r} names no field, or one field twice.", hint=_EXAMPLE)
         return cls(tuple(names))
 
     @property
@@ -43,7 +43,7 @@ class FolderPattern:
         return frozenset(name for name in self.folders if name)
 
     def values(self, folders: Sequence[str]) -> dict[str, str]:
-        """Return the field values for a file in these folders. Empty if the pattern has more folders."""
+        """Map fields to the names of a file's folders; {} if the file is in fewer folders than the pattern has."""
         if len(folders) < len(self.folders):
             return {}
         pairs = zip(self.folders, folders, strict=False)
@@ -59,7 +59,7 @@ def _field_name(part: str, text: str) -> str:
 
 @dataclass(frozen=True)
 class PathFields:
-    """Reads a file's owner fields from its path: recorded fields if it was uploaded, else by the job's pattern."""
+    """Finds a file's owner fields: those recorded when it was uploaded, else those in its path by the job's pattern."""
 
     data_dir: Path
     collection: str
@@ -67,7 +67,7 @@ class PathFields:
     pattern: str = ""
 
     def of(self, located: LocatedFile) -> Mapping[str, str]:
-        """Return a file's fields. The pattern starts below the innermost of the request's paths that contains it."""
+        """Return a file's fields. The pattern starts below the innermost path of the request that contains the file."""
         path = located.root_path / located.relative
         if uploaded := upload_fields(self.data_dir, self.collection, path):
             return uploaded

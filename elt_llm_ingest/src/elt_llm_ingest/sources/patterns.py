@@ -75,7 +75,7 @@ class PathPattern:
         return reached
 
     def _skip_folders(self, numbers: set[int]) -> set[int]:
-        """Return the given indexes of pattern parts, and the index after each `**` there, as `**` may match nothing."""
+        """Return these indexes of pattern parts. Since `**` may match nothing, add the index after each `**`."""
         skipped = set(numbers)
         for number in sorted(numbers):
             while number < len(self.parts) and self.parts[number] == _ANY_FOLDERS:
@@ -102,7 +102,7 @@ class PathSelection:
 
     @property
     def is_exhaustive(self) -> bool:
-        """Whether there are absolute patterns, which name everything to ingest rather than a part of given folders."""
+        """Whether there are absolute include patterns. These define all files of the collection, not a part of them."""
         return any(pattern.is_absolute for pattern in self.include)
 
     def excluded_by(self, root: Path, path: Path) -> str:

@@ -31,12 +31,12 @@ class ReaderSource:
 
     @property
     def root(self) -> str:
-        """The URL under which the reader's documents are stored."""
+        """The URL under which the reader's documents are stored, such as `reader://package:Class/`."""
         return f"reader://{self.target}/"
 
 
 def find_reader_class(name: str) -> str:
-    """Return `package:Class` unchanged, the `package:Class` of an entry point for the entry point's name, else ""."""
+    """Return the `package:Class` that a name refers to: the name itself, or the entry point of this name; else ""."""
     if ":" in name:
         return name
     return next((entry.value for entry in entry_points(group=ENTRY_POINTS, name=name)), "")

@@ -25,7 +25,7 @@ from elt_llm_ingest.sources.request import IngestRequest
 def find_all_sources(
     known: KnownSources, request: IngestRequest, settings: IngestSettings, folder: Path
 ) -> CollectionSources:
-    """Discover the local and remote files of a request, and of earlier ingests if it is empty or `rebuild` is set.
+    """Discover the local and remote files of a request, and of earlier ingests if it names none or sets `rebuild`.
 
     Changed remote files are fetched into `folder` when they are read. Raises UsageError for a requested path that does
     not exist, and for a requested URL whose host is not allowed. A remote source that cannot be listed is reported, and
@@ -87,7 +87,7 @@ class _RemoteSearch:
         self._roots[reader.root] = (Path(reader.root), all(path for path, _ in documents.values()))
 
     def drop_unlisted(self) -> None:
-        """Let documents count as deleted if they belong to known sources that the request no longer names."""
+        """Count documents as deleted if they came from sources that the request, such as a changed job, lacks."""
         failed = tuple(source.url for source in self._failed)
         for name, (path, whole) in self._known.roots.items():
             is_unseen = any(url.startswith(name) or name.startswith(url) for url in failed)

@@ -34,7 +34,7 @@ _MOST_LEVELS = 50  # levels of nested multipart containers
 
 @dataclass(frozen=True)
 class Mail:
-    """The headers of an e-mail by their lower-case names, and its body. `html` is false if that is plain text."""
+    """The headers of an e-mail by their lower-case names, and its body. `html` is true if the body is HTML."""
 
     headers: Mapping[str, str]
     body: str
@@ -136,7 +136,7 @@ def _check_levels(message: EmailMessage) -> None:
         level = [part for outer in level if outer.is_multipart() for part in outer.iter_parts()]
         if not level:
             return
-    raise UnreadableDocument(f"has more than {_MOST_LEVELS} nested parts; it may be damaged")
+    raise UnreadableDocument(f"has more than {_MOST_LEVELS} levels of nested parts; it may be damaged")
 
 
 def _default_name(attachment: MIMEPart, number: int) -> str:

@@ -37,7 +37,7 @@ def printable(name: str) -> str:
 
 
 class ContainerReader(DocumentReader):
-    """A reader for files that contain files. With `with_members=False`, it only notes that these are not read."""
+    """A reader for files that contain files. With `with_members=False`, it only notes that inner files are not read."""
 
     def __init__(self, options: ReaderOptions, *, with_members: bool = True) -> None:
         self.options, self.with_members = options, with_members

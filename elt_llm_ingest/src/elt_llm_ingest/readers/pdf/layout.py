@@ -19,7 +19,7 @@ _LEAST_RISE = 0.2  # the least rise of a note number above the base line, as a s
 
 
 def bracket_raised_figures(page_text: PageText, text: str, first: int, size: float) -> str:
-    """Put a line's raised numbers in brackets, since they refer to notes. `size` is the font size in points."""
+    """Put the raised numbers of a line, which refer to notes, in brackets: "the fee¹" -> "the fee [1]"."""
 
     def is_raised(figure: int, beside: int) -> bool:
         return page_text.base_line(first + figure) - page_text.base_line(first + beside) > _LEAST_RISE * size
@@ -201,7 +201,7 @@ def mark_table_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
 
 
 def _is_row(lines: Sequence[PdfLine], number: int) -> bool:
-    """Whether a line is a table row: a nearby line has a cell at the same left edge (first cells aside)."""
+    """Return whether a line is a table row: a cell after the first starts at the same x as a cell of a nearby line."""
     if not _has_cells(lines[number]):
         return False
     near = [*lines[max(0, number - _NEAR) : number], *lines[number + 1 : number + 1 + _NEAR]]
@@ -215,14 +215,14 @@ def _has_cells(line: PdfLine) -> bool:
 
 
 def _is_beside_cells(row: PdfLine, line: PdfLine) -> bool:
-    """Whether a line is to the right of all cells of a row, on the base line of the first cell."""
+    """Return whether a line is to the right of all cells of a row, on the base line of the first cell."""
     first = row.cells[0]
     shared = min(first.top, line.top) - max(first.bottom, line.bottom)
     return shared > _LEAST_SHARED * (first.top - first.bottom) and line.left > row.cells[-1].left + _SAME_PLACE
 
 
 def _is_below_cell(row: PdfLine, line: PdfLine) -> bool:
-    """Whether a line is close below a cell of the row, other than the first cell."""
+    """Return whether a line is close below a cell of the row, other than the first cell."""
     close = row.bottom - line.top < 0.6 * line.size and line.top < row.cells[0].top
     return close and any(abs(line.left - cell.left) < _SAME_PLACE for cell in row.cells[1:])
 
@@ -310,7 +310,7 @@ def _is_figures(cells: Sequence[PdfLine]) -> bool:
 
 
 def _is_level(row: PdfLine, line: PdfLine) -> bool:
-    """Whether a line is to the right of a row, on the same base line and in the same font size."""
+    """Return whether a line is to the right of a row, on the same base line and in the same font size."""
     return (
         line.left >= row.right - 1
         and abs(row.bottom - line.bottom) < 0.35 * line.size
@@ -332,7 +332,7 @@ def _joined_signs(cells: Sequence[PdfLine]) -> tuple[PdfLine, ...]:
 
 
 def _is_figure_row(line: PdfLine) -> bool:
-    """Whether a line consists of a label and figures that are not all years."""
+    """Return whether a line consists of a label and figures that are not all years."""
     label = line.cells[0].text if len(line.cells) > 1 else ""
     named = any(map(str.isalpha, label)) and len(label) <= _LONGEST_LABEL and not label.endswith("...")
     return named and _is_figures(line.cells[1:]) and not all(_YEAR.fullmatch(cell.text) for cell in line.cells[1:])
@@ -356,7 +356,7 @@ def _table_end(lines: Sequence[PdfLine], start: int) -> int:
 
 
 def _is_group(first: PdfLine, line: PdfLine) -> bool:
-    """Whether a line without figures may name a group of rows: it starts near the labels and ends before figures."""
+    """Return whether a line may name a group of rows: it starts near the row labels and ends before the figures."""
     near = abs(line.left - first.left) < 4 * line.size and line.right < first.cells[1].left
     return near and line.text[-1] not in ".;"
 
@@ -378,13 +378,13 @@ def _columns(rows: Sequence[PdfLine]) -> list[tuple[float, float]]:
 
 
 def _shares_columns(rows: Sequence[PdfLine]) -> bool:
-    """Whether the figures of the rows form columns: two neighbouring rows end at the same right edge."""
+    """Return whether the figures of the rows form columns: two neighbouring rows end at the same right edge."""
     rights = [row.cells[-1].right for row in rows if row.cells]
     return any(abs(one - other) < 2 * _SAME_PLACE for one, other in pairwise(rights))
 
 
 def _head_lines(above: Sequence[PdfLine], columns: Sequence[tuple[float, float]]) -> list[PdfLine]:
-    """Return the column heads right above the figures: lines whose cells, except the first, are above columns."""
+    """Return the lines of column heads right above the figures. All their cells but the first are above columns."""
     heads: list[PdfLine] = []
     for line in reversed(above[-_MOST_HEAD_LINES:]):
         cells = line.cells or (line,)
@@ -405,7 +405,7 @@ def _unit(above: Sequence[PdfLine]) -> str:
 
 
 def names_unit(text: str) -> bool:
-    """Whether a line only names the unit of the figures of a table, such as "(in thousands of euros)"."""
+    """Return whether a line only names the unit of the figures of a table, such as "(in thousands of euros)"."""
     return len(text) < _LONGEST_LABEL and bool(_UNIT.fullmatch(text))
 
 
@@ -455,7 +455,7 @@ _ENDS_PARAGRAPH = (".", ":", "!", "?", ";")
 
 @dataclass
 class PdfParagraph:
-    """The text of neighbouring lines. `level` is 0 unless it is a heading. `tight` is true if there is no gap above."""
+    """The text of neighbouring lines. `level` is the heading level, or 0. `tight` is true if there is no gap above."""
 
     text: str
     kind: BlockKind
@@ -501,7 +501,7 @@ def _right_edges(lines: Sequence[PdfLine]) -> list[float]:
 def _continues_paragraph(
     paragraph: PdfParagraph, before: PdfLine, line: PdfLine, level: int, right: float, usual: float
 ) -> bool:
-    """Whether `line` continues the paragraph that ends with the line `before`."""
+    """Return whether `line` continues the paragraph that ends with the line `before`."""
     if paragraph.level or level:
         return (
             paragraph.level == level and abs(before.size - line.size) < _SAME_SIZE and not _has_gap(before, line, usual)
@@ -528,7 +528,7 @@ def _is_open(text: str) -> bool:
 
 
 def _has_gap(before: PdfLine, line: PdfLine, usual: float) -> bool:
-    """Whether the gap between two lines is wider than usual, or the second line is in another column."""
+    """Return whether the gap between two lines is wider than usual, or the second line is in another column."""
     # If the second line is far above the bottom of the first, it is in another column.
     size = max(before.size, line.size)
     space = before.bottom - line.top
@@ -536,7 +536,7 @@ def _has_gap(before: PdfLine, line: PdfLine, usual: float) -> bool:
 
 
 def continues_on_next_page(last: str, first: PdfParagraph) -> bool:
-    """Whether the first paragraph of a page continues the last paragraph of the previous page."""
+    """Return whether the first paragraph of a page continues the last paragraph of the previous page."""
     return first.kind == "prose" and _is_open(last) and first.text[:1].islower()
 
 

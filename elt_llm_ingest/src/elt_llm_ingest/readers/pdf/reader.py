@@ -194,7 +194,7 @@ def measure_typography(pages: Sequence[Sequence[PdfLine]]) -> Typography:
 
 
 def _heading_levels(pages: Sequence[Sequence[PdfLine]], body: float, letters: Mapping[float, int]) -> dict[float, int]:
-    """Return heading levels for rarely used sizes above `body`. Sizes that are on one page only do not shift others."""
+    """Map rare font sizes above `body` to heading levels. A size on only one page does not lower smaller sizes."""
     page_counts: Counter[float] = Counter()
     for lines in pages:
         page_counts.update({line.size for line in lines if line.size >= body * _LARGER and _may_be_heading(line)})
@@ -290,7 +290,7 @@ def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
     - A line is removed if it occurs on at least three pages and a fifth of all pages.
     - If a third of the pages have such a line at the same height, any repeated line at that height is removed.
     - If the pages are numbered, a line that starts or ends with its page's number is removed.
-    - If lines on a third of the pages share first or last words, those whose other words also form a line are removed.
+    - If lines on a third of the pages start or end alike, those whose other words are a line elsewhere are removed.
     """
     edges = [list(_edge_lines(lines)) for lines in pages]
     filled = sum(map(bool, pages))
@@ -345,7 +345,7 @@ def _edge_lines(lines: Sequence[PdfLine]) -> Iterator[tuple[str, PdfLine, str]]:
 
 
 def _line_ends(edge: str, line: PdfLine, key: str) -> list[tuple[tuple[str, int, str], str]]:
-    """Split a line into its first words (with edge and height) and the rest, and again into its last and the rest."""
+    """Return two splits of a line: its first three words (with edge and height) and the rest; its last and the rest."""
     words = key.split()
     if len(words) <= _END_WORDS:
         return []
@@ -366,7 +366,7 @@ def _height_band(line: PdfLine) -> int:
 
 
 def _number_offsets(line: PdfLine, page: int) -> set[int]:
-    """Return a line's first and last word, as far as they are numbers, each minus the page's index (from 0)."""
+    """Return how far numbers at a line's start and end are from the page's index (from 0): `("12 Fees", 10) -> {2}`."""
     words = line.text.split()
     return {int(word) - page for word in (words[0], words[-1]) if word.isdecimal() and len(word) <= 4}
 
