@@ -93,7 +93,8 @@ class CuratedValues:
             )
             if number not in self._applied and not comes:
                 no_table = f" (a {self._kind} job has no such table; set `kind` to the kind of job that has it)"
-                found.append(f"Curated value without a row: {override}{'' if override.table in columns else no_table}.")
+                reason = "" if override.table in columns else no_table
+                found.append(f"Curated value for an unknown row: {override}{reason}.")
             elif number in self._applied and override.field not in columns.get(override.table, ()):
                 found.append(f"Curated value for an unknown column: {override}.")
         return found
@@ -126,7 +127,7 @@ class CuratedValues:
 
 def _overruled_value(cell: Cell) -> str:
     if cell.verdict == "absent":
-        return "It replaces an absent value."
+        return "The curated value replaces an absent value."
     value = ", ".join(cell.value) if isinstance(cell.value, tuple) else str(cell.value)
     short = value if len(value) <= _MAX_NOTE_LENGTH else value[:_MAX_NOTE_LENGTH] + " ..."
-    return f"It replaces ({cell.verdict}, {cell.method}): {short}"
+    return f"The curated value replaces this value ({cell.verdict}, {cell.method}): {short}"

@@ -36,7 +36,7 @@ def attach_reviews(result: JobResult, reviews: Mapping[RowId, StoredReview]) -> 
 
 
 def shown_rows(result: JobResult, read: Mapping[RowId, frozenset[QuotedDocument]]) -> list[OutputRow]:
-    """Return the rows of a result as they are stored, for reviews to refer to.
+    """Return the rows of a result in the form in which they are stored. Reviews refer to the stored rows.
 
     `read` lists, by row, further documents whose text the row may contain.
     """
@@ -66,7 +66,7 @@ MAX_REVIEWER_LENGTH = 200  # characters
 
 
 class RowChanged(EltError):
-    """The row has changed since the reviewer saw it."""
+    """Raised if a row has changed since its reviewer saw it."""
 
 
 def save_review(
