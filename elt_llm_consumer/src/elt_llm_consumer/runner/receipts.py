@@ -46,7 +46,7 @@ class ReceiptQuote(EnterpriseRecord):
 
 
 class OutputReceipt(EnterpriseRecord):
-    """The inputs of one output file. The time is only in the receipt, so that equal outputs have equal bytes."""
+    """The receipt of one output file: its inputs, and the time, which would make equal outputs differ."""
 
     format: int = 1
     output: str = Field(description="Name of the file in the receipt's folder.")
