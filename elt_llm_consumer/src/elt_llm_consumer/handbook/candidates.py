@@ -100,7 +100,7 @@ class EntityCandidate:
 
     @property
     def name_keys(self) -> tuple[str, ...]:
-        """The keys of all names of the candidate, without duplicates."""
+        """The normalised forms of all names of the candidate, without duplicates."""
         return tuple(dict.fromkeys(map(joined_key, self.names)))
 
 
@@ -203,7 +203,7 @@ def _count_phrase(phrase: NounPhrase, uses: dict[str, PhraseUses]) -> None:
 
 
 def _suffix_keys(phrase: NounPhrase) -> Iterator[str]:
-    """Yield the keys of a phrase and of its endings, longest first; of a name with "of" or "for", only its own key."""
+    """Yield the keys of a phrase and its endings, longest first. A name such as "Chair of Council" has only one key."""
     written = tuple(word.written for word in phrase.words)
     for number in range(len(written) if NAME_PREPOSITIONS.isdisjoint(written) else 1):
         yield _key(written[number:])

@@ -34,7 +34,7 @@ from elt_llm_consumer.names.names import Names, is_german
 
 
 class HandbookModel:
-    """The candidates in the texts, their kinds, duties and relationships, and the matching entities of the model."""
+    """The candidate entities in the texts with their kinds, duties, relationships and matches in the model."""
 
     def __init__(self, context: JobContext) -> None:
         self.context = context
@@ -43,7 +43,7 @@ class HandbookModel:
 
     @cached_property
     def candidates(self) -> Sequence[EntityCandidate]:
-        """The candidates in sentences about the job's topics, sorted by name."""
+        """The candidate entities in sentences about the job's topics, sorted by name."""
         if not self.section.topics:
             return self._index.candidates
         named = {
@@ -64,18 +64,18 @@ class HandbookModel:
 
     @cached_property
     def relations(self) -> Sequence[CandidateRelation]:
-        """The relationships between candidates, from the sentences about the job's topics."""
+        """The relationships between candidate entities, from the sentences about the job's topics."""
         known = {one.key for one in self.candidates}
         relations = RelationFinder(self._index, self._kinds).find(self._on_topic)
         return [one for one in relations if one.source.key in known and one.target.key in known]
 
     @cached_property
     def duties(self) -> Mapping[str, Sequence[Duty]]:
-        """The duties and powers of each candidate, by the key of the candidate."""
+        """The duties and powers of each candidate entity, by its key."""
         return DutyFinder(self._index, self.section.duty_words).find(self._on_topic)
 
     def statements(self, candidate: EntityCandidate) -> Sequence[MentionStatement]:
-        """Return the statements that mention a candidate by itself, and not only as a part of a longer name."""
+        """Return the statements that mention a candidate entity by itself, not only as a part of a longer name."""
         return [
             one
             for one in self.mentions.of(candidate.key)
@@ -106,7 +106,7 @@ class HandbookModel:
 
     @cached_property
     def mentions(self) -> MentionIndex:
-        """The index of mentions by candidate key, in which the names of a candidate count as aliases of its key."""
+        """The index of mentions. A candidate entity is found by its key, which has the entity's names as aliases."""
         candidates = self._index.candidates
         groups = Aliases(tuple((one.key, *one.names) for one in candidates))
         german = is_german([one.name for one in candidates])
@@ -114,7 +114,7 @@ class HandbookModel:
 
     @cached_property
     def joined(self) -> JoinResult:
-        """The matches between the candidates and the entities of the enterprise model."""
+        """The matches between the candidate entities and the entities of the enterprise model."""
         model, candidates = self.context.model, self._index.candidates
         entities = entity_items(model.model.entities) if model else []
         aliases = collect_aliases(self.context.aliases, (), (), self._definitions)
@@ -133,10 +133,10 @@ _DESCRIBE = CatalogField(
     prompt=files("elt_llm_consumer.handbook").joinpath("describe_prompt.txt").read_text(encoding="utf-8")
 )
 _REASON_NOTES: Mapping[CandidateReason, str] = {
-    "defined": "Defined.",
-    "named": "Written with a capital.",
-    "acting": "Acts in rules, or is acted on.",
-    "used": "Often used.",
+    "defined": "The texts define it.",
+    "named": "The texts write it with a capital.",
+    "acting": "It acts in rules, or is acted on.",
+    "used": "The texts use it often.",
 }
 
 
@@ -174,11 +174,13 @@ def _other_names(candidate: EntityCandidate, statements: Sequence[MentionStateme
     places = defined or [one.evidence(one.weight) for one in met[:1]]
     if places:
         return found_cell(others, places)
-    return inferred_cell(others, "From the configured aliases.", confidence=0.9)
+    return inferred_cell(others, "These names come from the configured aliases.", confidence=0.9)
 
 
 def _mentions(candidate: EntityCandidate, statements: Sequence[MentionStatement], most: int) -> Cell:
-    note = _REASON_NOTES[candidate.why] + f" Acts {candidate.acting} times and is acted on {candidate.acted_on} times."
+    note = (
+        f"{_REASON_NOTES[candidate.why]} It acts {candidate.acting} times and is acted on {candidate.acted_on} times."
+    )
     if not statements:
         return inferred_cell(0, note)
     surest = sorted(statements, key=lambda one: not one.certain)[:most]
@@ -194,7 +196,7 @@ def _sections(statements: Sequence[MentionStatement], most: int) -> Cell:
     if not by_section:
         return absent_cell("No section mentions the candidate.")
     first = list(by_section)[:most]
-    note = f"The first {most} of {len(by_section)}." if len(by_section) > most else ""
+    note = f"The first {most} of {len(by_section)} sections are shown." if len(by_section) > most else ""
     return found_cell(tuple(first), [by_section[name] for name in first], confidence=1.0, note=note)
 
 
@@ -205,7 +207,7 @@ def _terms_of_reference(model: HandbookModel, candidate: EntityCandidate, kind: 
     if not duties:
         return absent_cell("No rule gives its duties or powers.")
     shown = duties[: model.section.most_statements]
-    note = f"The first {len(shown)} of {len(duties)}." if len(shown) < len(duties) else ""
+    note = f"The first {len(shown)} of {len(duties)} duties are shown." if len(shown) < len(duties) else ""
     places = [one.evidence.supporting(one.text) for one in shown]
     return found_cell(tuple(one.text for one in shown), places, method="extractive", note=note)
 
@@ -222,7 +224,7 @@ def _in_model(model: HandbookModel, candidate: EntityCandidate) -> Cell:
 
 
 class CandidateTask(RowTask):
-    """Makes the row of one candidate. If the settings request it, a language model writes the description."""
+    """Makes the row of one candidate entity. If the settings request it, a language model writes the description."""
 
     table = "candidates"
 
@@ -274,7 +276,8 @@ class RelationTask(RowTask):
         counts = dict.fromkeys(one.count for one in statements if one.count)
         modalities = Counter(one.modality for one in statements if one.modality)
         ranked = sorted(modalities, key=lambda one: (-modalities[one], one))
-        verb = found_cell(relation.verb, places, note="From a definition." if relation.verb == KIND_OF else "")
+        note = "A definition states this relationship." if relation.verb == KIND_OF else ""
+        verb = found_cell(relation.verb, places, note=note)
         if surest[0].again:
             note = "The subject of the sentence is 'it', which refers to the subject of the sentence before."
             verb = inferred_cell(relation.verb, note, places, confidence=surest[0].score)
@@ -290,7 +293,7 @@ class RelationTask(RowTask):
 
 
 def kind_name(model: HandbookModel, candidate: EntityCandidate) -> str:
-    """Return the kind of a candidate as a word; "unknown" without a kind."""
+    """Return the kind of a candidate entity, such as "role"; "unknown" if its kind is not known."""
     return str(model.kinds[candidate.key].value or UNKNOWN_KIND)
 
 
@@ -335,7 +338,7 @@ class HandbookJob:
                 name=RelationTask.table, columns=RELATIONSHIP_COLUMNS, rows=relationships, groups=("kind of source",)
             ),
         )
-        notes = (f"Narrowed to: {', '.join(topics)}.",) if topics else ()
+        notes = (f"Only rows about these topics are shown: {', '.join(topics)}.",) if topics else ()
         return self._context.result(self.kind, tables, _figures(candidates, relationships), notes)
 
     @cached_property

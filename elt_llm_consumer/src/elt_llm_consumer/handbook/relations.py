@@ -1,4 +1,4 @@
-"""Find the relationships between candidates, the duties of roles and organisations, and the sentences stating them."""
+"""Find relationships between candidate entities, and duties of roles, with the sentences that state them."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -136,7 +136,7 @@ class RelationFinder:
 
 
 def _verbs_and_targets(clause: SentenceClause) -> Iterator[tuple[str, VerbTarget, bool]]:
-    """Yield the verb of a clause with its preposition, each target, and whether the target is the actor."""
+    """For each target of a clause, yield the verb ("report to"), the target, and whether the target is the actor."""
     direct, after_prepositions = False, 0
     if clause.verb in _EMPTY and not clause.passive:
         return
