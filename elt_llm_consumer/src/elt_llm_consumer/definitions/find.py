@@ -365,7 +365,7 @@ def _listed_entries(layout: DocumentLayout) -> Iterator[Span]:
 
 
 def _indented_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
-    """Yield the lines that contain only a term and are followed by its text, with a deeper indent."""
+    """Yield the number and span of each line that holds only a term and has a more deeply indented text below it."""
     entries = EntryReader(layout)
     indent = entries.usual_indent(layout.lines)
     for number, (line, below) in enumerate(pairwise(layout.lines)):
@@ -376,7 +376,7 @@ def _indented_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
 
 
 def _heading_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
-    """Yield the headings that are followed by a single short paragraph."""
+    """Yield the line number and the span of each heading that is followed by a single short paragraph."""
     entries, lines = EntryReader(layout), layout.lines
     for number, (line, below) in enumerate(pairwise(lines)):
         last = all(one.start in layout.heading_lines for one in lines[number + 2 : number + 3])
@@ -388,7 +388,7 @@ def _heading_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
 
 
 def _leading_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
-    """Yield the emphasised words at the start of a paragraph, if a sentence follows them without a colon or dash."""
+    """Yield line number and span of emphasised words that start a paragraph and precede a sentence, without a sign."""
     entries, starts = EntryReader(layout), [line.start for line in layout.lines]
     for span in layout.document.marked.leading:
         number = bisect_right(starts, span[0]) - 1

@@ -121,7 +121,7 @@ def _by_name(left: Sequence[NamedItem], right: Sequence[NamedItem], names: Names
         for form in _name_forms(one, names):
             for other, other_form in known.get("".join(names.key(form)), ()):
                 own = (form, other_form) == (one.name, other.name)
-                reason = "Both have this name." if own else f"'{one.name}' is also called '{other.name}'."
+                reason = "Both have the same name." if own else f"'{one.name}' is also called '{other.name}'."
                 yield JoinPair(one.key, other.key, "same" if own else "alias", 1.0, reason)
 
 

@@ -31,7 +31,7 @@ _MIN_SHARE_SHORT, _MIN_SHARE = 0.75, 0.5
 
 
 def makes_claim(text: str, titles: Collection[str] = ()) -> bool:
-    """Return whether `text` makes a claim; `titles` are the headings above the chunks that support the text."""
+    """Return whether `text` makes a claim, unlike a heading. `titles` are the headings above the supporting chunks."""
     bare = strip_markup(text).strip()
     if _folded_title(bare) in {_folded_title(title) for title in titles} - {""}:
         return False
