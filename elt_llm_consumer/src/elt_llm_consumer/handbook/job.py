@@ -59,7 +59,7 @@ class HandbookModel:
 
     @cached_property
     def kinds(self) -> Mapping[str, Cell]:
-        """The cells with the kinds of all candidates, by candidate key."""
+        """The cells with the kinds, such as role, of all candidate entities, by the keys of these."""
         return {one.key: self._kinds.cell(one) for one in self._index.candidates}
 
     @cached_property
@@ -141,7 +141,7 @@ _REASON_NOTES: Mapping[CandidateReason, str] = {
 
 
 def _candidate_cells(model: HandbookModel, candidate: EntityCandidate) -> dict[str, Cell]:
-    """Return a candidate's cells except `description`. `in_model` exists only if the job has an enterprise model."""
+    """Return the cells of a candidate entity, except `description`. `in_model` exists only if there is a model."""
     statements, kind, most = model.statements(candidate), model.kinds[candidate.key], model.section.evidence
     cells = {
         "kind": kind,
@@ -188,7 +188,7 @@ def _mentions(candidate: EntityCandidate, statements: Sequence[MentionStatement]
 
 
 def _sections(statements: Sequence[MentionStatement], most: int) -> Cell:
-    """Return a cell with the sections that mention a candidate; evidence is the first statement of each section."""
+    """Return a cell with the sections that mention a candidate entity. The first statement of each is the evidence."""
     by_section: dict[str, Evidence] = {}
     for one in statements:
         if one.section:
@@ -234,7 +234,7 @@ class CandidateTask(RowTask):
         self._model, self._writer, self._candidate = model, writer, candidate
 
     def material(self) -> RowMaterial:
-        """Return the cells of the candidate, and the statements for its description."""
+        """Gather the cells of the candidate entity, and the statements from which a model may describe it."""
         cells = _candidate_cells(self._model, self._candidate)
         facts, prompt = FieldFacts(absent_cell("No language model was used to describe it.")), ""
         if self._writer is not None:
@@ -269,7 +269,7 @@ class RelationTask(RowTask):
         self._relation, self._most = relation, model.section.evidence
 
     def material(self) -> RowMaterial:
-        """Return the cells of this task's relationship: source, verb, target and their details."""
+        """Gather the cells of this relationship: source, verb, target, modality, cardinality and sentences."""
         relation, statements = self._relation, self._relation.statements
         surest = sorted(statements, key=lambda one: -one.score)[: self._most]
         places = [one.evidence for one in surest]
@@ -323,11 +323,11 @@ class HandbookJob:
         self._model = HandbookModel(context)
 
     def tasks(self) -> Sequence[RowTask]:
-        """Return the tasks for candidates, sorted by name, then those for relationships, by source, verb and target."""
+        """Return the tasks: candidate entities sorted by name, then relationships by source, verb and target."""
         return self._tasks
 
     def result(self, rows: Sequence[Row]) -> JobResult:
-        """Return a result with the tables of candidates and relationships, and with counts."""
+        """Return a result with the tables of candidate entities and relationships, and with counts of both."""
         candidates = tuple(row for row in rows if "kind" in row.cells)
         relationships = tuple(row for row in rows if "kind" not in row.cells)
         topics = self._model.section.topics

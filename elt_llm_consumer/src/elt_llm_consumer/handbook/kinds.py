@@ -41,11 +41,11 @@ class KindClassifier:
         kinds: Mapping[EntityKind, Iterable[str]],
         acts: Mapping[str, Sequence[ParsedSentence]],
     ) -> None:
-        """`acts` lists, by candidate key, sentences in which the candidate does what only people do: decide, pay."""
+        """`acts` lists, by entity key, sentences in which the entity does what only people do: decide, pay."""
         self._index, self._words, self._acts = index, KindWords(kinds), acts
 
     def cell(self, candidate: EntityCandidate) -> Cell:
-        """Return a cell with the kind of a candidate.
+        """Return a cell with the kind of a candidate entity, such as role or document.
 
         Its verdict is `found` if a definition shows the kind, `inferred` if only the name or the actions show it, and
         `absent` otherwise.
@@ -58,7 +58,7 @@ class KindClassifier:
         )
 
     def genus(self, candidate: EntityCandidate) -> tuple[Genus, EntityCandidate] | None:
-        """Return the first genus in the candidate's definitions that names another candidate, and that candidate."""
+        """Return the first general noun in the entity's definitions that is another entity, and this other entity."""
         for genus in _definition_genera(candidate):
             other = self._index.exactly(genus.words) or self._by_ending(genus.words)
             if other is not None and other.key != candidate.key:
@@ -90,7 +90,7 @@ class KindClassifier:
         return self._words.of(genus.words) or self._words.of(genus.first)
 
     def _plain_kind(self, candidate: EntityCandidate) -> tuple[EntityKind, str] | None:
-        """Return the kind shown by the words of a candidate's definitions or name alone, with these words, or None."""
+        """Return the kind that the words of an entity's definitions or name show, and these words; None without any."""
         matches = map(self._kind_of, _definition_genera(candidate))
         return next(filter(None, matches), None) or self._words.of(candidate.name)
 
@@ -115,7 +115,7 @@ class KindClassifier:
 
 
 def personal_acts(index: CandidateIndex, sentences: Iterable[ParsedSentence]) -> dict[str, list[ParsedSentence]]:
-    """Return, by candidate key, distinct sentences in which the candidate does what only people do: decide, pay."""
+    """Return distinct sentences in which candidate entities do what only people do (decide, pay), by entity key."""
     acts: dict[str, dict[str, ParsedSentence]] = {}
     for sentence in sentences:
         for clause in sentence.clauses:
@@ -127,7 +127,7 @@ def personal_acts(index: CandidateIndex, sentences: Iterable[ParsedSentence]) ->
 
 
 def _definition_genera(candidate: EntityCandidate) -> Iterator[Genus]:
-    """Yield the genus of each definition of a candidate, except definitions that only refer elsewhere."""
+    """Yield the genus (general noun) of each definition of an entity that gives a meaning: "person", "document"."""
     for one in candidate.definitions:
         if one.refers_to or one.pattern == "abbreviation":
             continue
