@@ -49,7 +49,7 @@ class JobFile:
 
 
 def find_job_file(given: str, loaded: LoadedSettings, working_directory: Path) -> Path:
-    """Find a job file by path, or by name in `config/consumer`. Otherwise, raises UsageError with similar names."""
+    """Find a job file by path, or by name in `config/consumer`. Raises UsageError, with similar names, if not found."""
     return find_yaml_file(given, loaded.config_dir / CONSUMER_FOLDER, working_directory)
 
 
