@@ -166,7 +166,7 @@ class CatalogIndex:
         return [known[key] for key in self.terms]
 
     def _terms(self) -> dict[str, CatalogTerm]:
-        """Return the terms by key. Each has the name of its first capitalised spelling or, without one, of its last."""
+        """Return the defined terms by key. A term has its first capitalised spelling as name, if there is one."""
         found: dict[str, list[Definition]] = defaultdict(list)
         names: dict[str, str] = {}
         for definition in self.definitions:

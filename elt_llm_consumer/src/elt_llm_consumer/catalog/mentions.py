@@ -160,7 +160,7 @@ class StatementIndex:
         self._under_heading, self._in_chapter = self._by_headings()
 
     def of(self, name: str) -> Sequence[NamedStatement]:
-        """Return, in order, the statements that mention the name, refer back to it, or are under it as a heading."""
+        """Return, in order, the statements that mention the name, refer back to it, or have it as their heading."""
         name = self._canonical.get(self.names.key(name), name)  # mentions are stored under the first name with this key
         if name not in self._by_name:
             self._by_name[name] = self._find(name)

@@ -21,7 +21,7 @@ _DEEPER = 2
 
 _OWN_ROW, _OWN_RECORD, _LISTED, _LISTED_RECORD = 1.0, 0.9, 0.8, 0.75
 _KIND = 0.86
-"""The score of a table row about one kind of the entity. It is used only if no row is about the entity itself."""
+"""The score of a table row about one kind of the entity, which is used only if no row is about the entity itself."""
 _BETWEEN = re.compile(r"[,;]|\s(?:and|or|und|oder)\s")
 _NUMBERED = re.compile(r"^[A-Z]{0,4}\s?[\d.]{1,8}[a-z]?$")
 
@@ -144,7 +144,7 @@ class TextField:
         self._duties = TableField(settings.listed_under, statements, section.record_words)
 
     def facts(self, name: str, *, deeper: bool = False, with_chunks: bool = False) -> FieldFacts:
-        """Return this field of `name` in the texts. `deeper` doubles the chunks to retrieve. Raises RetrievalError."""
+        """Return what the texts state about this field of `name`. `deeper` doubles `top_k`. Raises RetrievalError."""
         named = [
             one
             for one in self._statements.of(name)

@@ -199,7 +199,7 @@ def find_bracketed_terms(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
 
 
 def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tuple[int, int] | None:
-    """Return the span of the meaning before a bracket, from the article after the verb onwards; None if not found."""
+    """Return the span of the meaning before a bracket: "the officer" in "He informs the officer (the Registrar)"."""
     end = found.start()
     begin = skip_labels(text, piece.start, end)
     words = list(_WORD.finditer(text, begin, end))
@@ -259,7 +259,7 @@ def _start_of_same_name(words: "list[re.Match[str]]", start: int, found: "re.Mat
 
 
 def _first_word_of_name(words: "list[re.Match[str]]", start: int, found: "re.Match[str]") -> int | None:
-    """Return the index, `start` or later, of the first word of the thing that the bracket names; None if not found."""
+    """Return the index, `start` or later, of the first word of the meaning of a term in brackets; None if not found."""
     begins = [
         number
         for number, word in enumerate(word.group() for word in words)

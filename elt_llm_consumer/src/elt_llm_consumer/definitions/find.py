@@ -117,7 +117,7 @@ def find_definitions(corpus: Corpus, settings: GlossarySection = _DEFAULT) -> li
 def definitions_in_document(document: CorpusDocument, settings: GlossarySection = _DEFAULT) -> list[Definition]:
     """Return the definitions in one document, in order.
 
-    If possible definitions overlap, the one that `_drafts` yields first is kept.
+    If possible definitions overlap, the one that the most reliable pattern found is kept.
     """
     layout = DocumentLayout(document, settings)
     drafts = [
@@ -388,7 +388,7 @@ def _heading_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
 
 
 def _leading_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
-    """Yield line number and span of emphasised words that start a paragraph and precede a sentence, without a sign."""
+    """Yield the line number and span of emphasised words that start a paragraph and that a new sentence follows."""
     entries, starts = EntryReader(layout), [line.start for line in layout.lines]
     for span in layout.document.marked.leading:
         number = bisect_right(starts, span[0]) - 1

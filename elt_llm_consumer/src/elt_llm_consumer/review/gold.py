@@ -60,7 +60,7 @@ class GoldReport:
     remarks: tuple[str, ...] = field(default=())
 
     def share(self, name: str) -> GoldShare:
-        """Return the share of this name. Raises KeyError if it was not counted."""
+        """Return the share with this name, such as "recall". Raises KeyError if it was not counted."""
         return {one.name: one for one in self.shares}[name]
 
     def lines(self, most_remarks: int = _MAX_REMARKS) -> list[str]:
@@ -86,7 +86,7 @@ _AFTER_ES = ("ses", "shes", "ches", "xes", "zes")
 
 
 def gold_term_key(term: str) -> tuple[str, ...]:
-    """Return the normal form of a term: folded words in the singular, without a leading article."""
+    """Return the normal form of a term, without case, number and article: "The Case Files" -> ("case", "file")."""
     folded = [part for word in words(term) for part in word.replace("'s", "").split("-") if part]
     if len(folded) > 1 and folded[0] in _ARTICLES:
         folded = folded[1:]
@@ -94,7 +94,7 @@ def gold_term_key(term: str) -> tuple[str, ...]:
 
 
 def _content_words(text: str) -> list[str]:
-    """Return the folded words of a text, without single letters and digits, since these usually number clauses."""
+    """Return the words of a text in lower case, without single letters and digits, which usually number clauses."""
     return [word for word in words(text) if len(word) > 1]
 
 
@@ -192,7 +192,7 @@ class GoldEntity(EnterpriseRecord):
 
 
 class GoldPlace(EnterpriseRecord):
-    """The place of expected words: the document and the page."""
+    """The document and the page in which expected words occur."""
 
     document: str
     page: int | None = Field(None, ge=1)

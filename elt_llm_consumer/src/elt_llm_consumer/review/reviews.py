@@ -95,7 +95,7 @@ def save_review(
 def review_history(state: Database, name: JobName, row: str) -> list[StoredReview]:
     """Return all reviews of a row, oldest first. `row` is its key or its name in any case.
 
-    Raises UsageError if the job has written no such row (with similar names), or several rows of this name.
+    Raises UsageError, with similar names, if the job has written no such row, and if several rows have this name.
     """
     shown = JobRowTable(state).shown(name)
     names = {place: Row.model_validate_json(one.content).name for place, one in shown.items()}
