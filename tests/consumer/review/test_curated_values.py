@@ -68,7 +68,7 @@ def test_quotes_of_curated_values_are_looked_up_and_missing_quotes_are_reported(
     [evidence] = cells["Term 01"]["definition"]["evidence"]
     assert evidence["quote"] == there
     assert cells["Term 02"]["definition"]["evidence"] == []
-    assert notes == ["Curated value: terms, Term 02, definition: The documents do not contain the given quote."]
+    assert notes == ["Curated value for terms, Term 02, definition: The documents do not contain the given quote."]
     assert set(notes) <= set(report.notes)
 
 

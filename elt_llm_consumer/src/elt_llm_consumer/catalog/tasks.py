@@ -134,7 +134,9 @@ def _propose_domain(index: CatalogIndex, term: CatalogTerm) -> tuple[str, dict[s
         domain, status, share = best, "existing", weight / total
         entities = ", ".join(list(dict.fromkeys(vote.entity for vote in mine))[:_PLACES])
         evidence = list(dict.fromkeys(vote.evidence for vote in mine))[:_PLACES]
-        reason = f"The texts name the term together with {entities} of this domain ({share:.0%} of the votes)."
+        reason = (
+            f"The texts name the term together with {entities} of this domain ({share:.0%} of the weighted mentions)."
+        )
     elif len(named) >= _MIN_STATEMENTS and len(under) >= _MIN_SHARE * len(named):
         known = Names(sorted({one.domain for one in index.drawn.values() if one.domain})).mentions(title)
         domain, status = (known[0].name, "existing") if known else (title, "new proposed")
@@ -325,7 +327,7 @@ class EntityTask(_CatalogTask):
     def _inventory_match(self, sheet: FactSheet | None, joined: JoinPair | None) -> Cell:
         inventory = self._index.context.inventory
         if sheet is None or joined is None or inventory is None:
-            return self._not_joined(self._index.to_sheets, "No fact sheet matches the entity.")
+            return self._not_joined(self._index.to_sheets, "No fact sheet of the inventory matches the entity.")
         cell = _source_cell(sheet.name, inventory.of_fact_sheet(sheet, "", joined.score), _IN_INVENTORY)
         return cell.model_copy(update={"note": joined.reason, "confidence": joined.score})
 
@@ -428,7 +430,7 @@ class RelationshipTask(RowTask):
             one.document.evidence(one.start, one.end, score, text)
             for (score, one), text in zip(best, texts, strict=True)
         ]
-        return found_cell(texts, evidence, method="extractive", note="Sentences that name both entities.")
+        return found_cell(texts, evidence, method="extractive", note="These sentences name both entities.")
 
 
 def _score(one: NamedStatement, other: NamedStatement) -> float:

@@ -155,7 +155,7 @@ class TextField:
         values = self._table.candidates(name)
         kinds = [] if values or most <= 1 else self._table.kinds(name)
         if not named and not values and not kinds:
-            nothing = "The texts do not name the entity." if self._statements.statements else "No texts were read."
+            nothing = "The texts do not name the entity." if self._statements.statements else "The job read no texts."
             return FieldFacts(absent_cell(nothing))
         if values and most <= 1:
             return FieldFacts(_table_cell(values))
@@ -212,7 +212,7 @@ def _combined_cell(values: Sequence[FieldCandidate], sentences: Sequence[FieldCa
     sure = [one for one in sentences if not values or one.score >= _BESIDE_TABLE]
     best = [*_distinct_candidates(values)[:1], *_distinct_candidates(sure)][:most]
     if not best:
-        return with_note(absent_cell("The texts name the entity, but do not give this field."), note)
+        return with_note(absent_cell("The texts name the entity, but give no value for this field."), note)
     contents = tuple(candidate.content for candidate in best)
     evidence = [_evidence(candidate, candidate.content if len(best) > 1 else "") for candidate in best]
     return found_cell(contents if most > 1 else contents[0], evidence, method="extractive", note=note)

@@ -190,7 +190,7 @@ class CoverageJob:
         if context.model is None or not context.corpus.documents:
             raise UsageError(
                 "A coverage job needs a model and texts, but the job file does not name both.",
-                hint=f"Give sources.model and sources.handbook in {context.file.path}",
+                hint=f"Set sources.model and sources.handbook in {context.file.path}",
             )
         self._context = context
         self._section = context.file.spec.coverage

@@ -133,10 +133,10 @@ _DESCRIBE = CatalogField(
     prompt=files("elt_llm_consumer.handbook").joinpath("describe_prompt.txt").read_text(encoding="utf-8")
 )
 _REASON_NOTES: Mapping[CandidateReason, str] = {
-    "defined": "The texts define it.",
-    "named": "The texts write it with a capital.",
-    "acting": "It acts in rules, or is acted on.",
-    "used": "The texts use it often.",
+    "defined": "The texts define the candidate.",
+    "named": "The texts write the candidate with a capital.",
+    "acting": "The candidate acts in rules, or is acted on.",
+    "used": "The texts use the candidate often.",
 }
 
 
@@ -159,7 +159,7 @@ def _candidate_cells(model: HandbookModel, candidate: EntityCandidate) -> dict[s
 def _definition(candidate: EntityCandidate) -> Cell:
     definitions = [one for one in candidate.definitions if not one.refers_to and one.pattern != "abbreviation"]
     if not definitions:
-        return absent_cell("The texts do not define it.")
+        return absent_cell("The texts do not define the candidate.")
     texts = tuple(dict.fromkeys(one.text for one in definitions))
     places = [one.evidence.supporting(one.text if len(texts) > 1 else "") for one in definitions]
     return found_cell(texts if len(texts) > 1 else texts[0], places, method="extractive")
@@ -205,7 +205,7 @@ def _terms_of_reference(model: HandbookModel, candidate: EntityCandidate, kind: 
         return absent_cell("Only roles and organisations have duties and powers.")
     duties = model.duties.get(candidate.key, ())
     if not duties:
-        return absent_cell("No rule gives its duties or powers.")
+        return absent_cell("No rule gives the duties or powers of the candidate.")
     shown = duties[: model.section.most_statements]
     note = f"The first {len(shown)} of {len(duties)} duties are shown." if len(shown) < len(duties) else ""
     places = [one.evidence.supporting(one.text) for one in shown]
@@ -236,7 +236,7 @@ class CandidateTask(RowTask):
     def material(self) -> RowMaterial:
         """Gather the cells of the candidate entity, and the statements from which a model may describe it."""
         cells = _candidate_cells(self._model, self._candidate)
-        facts, prompt = FieldFacts(absent_cell("No language model was used to describe it.")), ""
+        facts, prompt = FieldFacts(absent_cell("No language model was used to describe the candidate.")), ""
         if self._writer is not None:
             statements = sorted(self._model.statements(self._candidate), key=lambda one: not one.certain)
             surest = statements[: self._model.section.evidence]
@@ -279,7 +279,7 @@ class RelationTask(RowTask):
         note = "A definition states this relationship." if relation.verb == KIND_OF else ""
         verb = found_cell(relation.verb, places, note=note)
         if surest[0].again:
-            note = "The subject of the sentence is 'it', which refers to the subject of the sentence before."
+            note = "The subject of the sentence is 'it', which refers to the subject of the previous sentence."
             verb = inferred_cell(relation.verb, note, places, confidence=surest[0].score)
         cells = {
             "source": found_cell(relation.source.name, places),
@@ -300,7 +300,7 @@ def kind_name(model: HandbookModel, candidate: EntityCandidate) -> str:
 def _values_cell(values: tuple[str, ...], statements: Sequence[RelationStatement], most: int) -> Cell:
     """Return a cell with `values`, the modalities or counts of a relationship, and at most `most` quotes for each."""
     if not values:
-        return absent_cell("The sentences do not give this detail.")
+        return absent_cell("No sentence gives this detail of the relationship.")
     by_value: Mapping[str, list[Evidence]] = {value: [] for value in values}
     for one in statements:
         for value in (one.modality, one.count):
@@ -318,7 +318,10 @@ class HandbookJob:
     def __init__(self, context: JobContext) -> None:
         """Prepare the job. Raises UsageError if the job file names no texts."""
         if not context.corpus.documents:
-            raise UsageError("A handbook job needs texts to read.", hint=f"Set sources.handbook in {context.file.path}")
+            raise UsageError(
+                "A handbook job needs texts, but the collections of the job contain none.",
+                hint=f"Set sources.handbook in {context.file.path} to collections with documents.",
+            )
         self._context = context
         self._model = HandbookModel(context)
 

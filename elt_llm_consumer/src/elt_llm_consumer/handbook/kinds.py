@@ -54,7 +54,9 @@ class KindClassifier:
             self._by_definition(candidate)
             or self._by_name(candidate)
             or self._by_acts(candidate)
-            or absent_cell("Neither a definition, nor its name, nor what it does shows its kind.", confidence=0.5)
+            or absent_cell(
+                "Neither the definition, the name nor the actions of the candidate show its kind.", confidence=0.5
+            )
         )
 
     def genus(self, candidate: EntityCandidate) -> tuple[Genus, EntityCandidate] | None:
@@ -74,7 +76,7 @@ class KindClassifier:
         for genus in _definition_genera(candidate):
             if (match := self._kind_of(genus)) is not None:
                 kind = "organisation" if genus.many and match[0] == "role" else match[0]
-                note = f"Its definition calls it '{match[1]}'."
+                note = f"The definition calls the candidate '{match[1]}'."
                 return found_cell(kind, [genus.definition.evidence], confidence=_BY_DEFINITION, note=note)
         near = self.genus(candidate)
         match = self._plain_kind(near[1]) if near else None
@@ -83,7 +85,7 @@ class KindClassifier:
         kind, relation = match[0], "a kind of"
         if near[0].many and kind == "role":
             kind, relation = "organisation", "several of"
-        note = f"Its definition calls it {relation} {near[1].name}."
+        note = f"The definition calls the candidate {relation} {near[1].name}."
         return found_cell(kind, [near[0].definition.evidence], confidence=_BY_GENUS, note=note)
 
     def _kind_of(self, genus: Genus) -> tuple[EntityKind, str] | None:
@@ -103,13 +105,15 @@ class KindClassifier:
             return None
         confidence = _BY_NAME if len(candidate.name.split()) > 1 else _BY_ONE_WORD
         evidence = [one.evidence for one in candidate.definitions[:1]]
-        return inferred_cell(match[0], f"Its name ends in '{match[1]}'.", evidence, confidence=confidence)
+        return inferred_cell(
+            match[0], f"The name of the candidate ends in '{match[1]}'.", evidence, confidence=confidence
+        )
 
     def _by_acts(self, candidate: EntityCandidate) -> Cell | None:
         acts = self._acts.get(candidate.key, ())
         if len(acts) < max(_MIN_ACTS, _SHARE_OF_ACTS * candidate.acting) or candidate.acting <= candidate.acted_on:
             return None
-        note = f"In {len(acts)} sentences, it does what only people do."
+        note = f"In {len(acts)} sentences, the candidate does what only people do."
         places = [one.evidence(_BY_ACTING) for one in acts[:_MIN_ACTS]]
         return inferred_cell("role", note, places, confidence=_BY_ACTING)
 

@@ -104,7 +104,7 @@ class CuratedValues:
         notes = [_overruled_value(found)] if found else []
         if override.quote and not evidence:
             notes.append(_QUOTE_NOT_FOUND)
-            self._problems.append(f"Curated value: {override}: {_QUOTE_NOT_FOUND}")
+            self._problems.append(f"Curated value for {override}: {_QUOTE_NOT_FOUND}")
         return Cell(
             value=override.value if override.value not in ("", ()) else None,
             verdict="absent" if override.value in (None, "", ()) else "found",

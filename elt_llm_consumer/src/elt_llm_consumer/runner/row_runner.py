@@ -189,7 +189,8 @@ class JobRunner:
                 out_of_reach = out_of_reach + 1 if isinstance(outcome.error, ModelUnavailable | ModelMissing) else 0
                 if out_of_reach >= _MAX_MODEL_FAILURES:
                     ran.notes.append(
-                        f"The run was stopped: the language model was unreachable for {out_of_reach} consecutive rows."
+                        f"The run was stopped: the language model was unreachable for {out_of_reach} consecutive rows. "
+                        "Start the server of the model, and run the job again: finished rows are kept."
                     )
                     break
         return made
