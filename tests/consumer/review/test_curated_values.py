@@ -82,8 +82,8 @@ def test_a_curated_null_marks_the_field_as_absent(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        ("key: Term 01", "key: Term 77", "Curated value for an unknown row: terms, Term 77, definition."),
-        ("table: terms", "table: words", "Curated value for an unknown row: words, Term 01, definition (a glossary"),
+        ("key: Term 01", "key: Term 77", "Curated value matches no row: terms, Term 77, definition."),
+        ("table: terms", "table: words", "Curated value matches no row: words, Term 01, definition (a glossary"),
         ("field: definition", "field: colour", "Curated value for an unknown column: terms, Term 01, colour."),
     ],
 )

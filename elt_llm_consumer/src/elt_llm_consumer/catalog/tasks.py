@@ -134,9 +134,7 @@ def _propose_domain(index: CatalogIndex, term: CatalogTerm) -> tuple[str, dict[s
         domain, status, share = best, "existing", weight / total
         entities = ", ".join(list(dict.fromkeys(vote.entity for vote in mine))[:_PLACES])
         evidence = list(dict.fromkeys(vote.evidence for vote in mine))[:_PLACES]
-        reason = (
-            f"The texts name the term together with {entities} of this domain ({share:.0%} of the weighted mentions)."
-        )
+        reason = f"The texts name the term with {entities} of this domain ({share:.0%} of the weighted mentions)."
     elif len(named) >= _MIN_STATEMENTS and len(under) >= _MIN_SHARE * len(named):
         known = Names(sorted({one.domain for one in index.drawn.values() if one.domain})).mentions(title)
         domain, status = (known[0].name, "existing") if known else (title, "new proposed")

@@ -63,8 +63,7 @@ class FieldWriter:
                 kept.append(chunk)
                 left -= tokens
         if not kept:
-            cell = with_note(facts.cell, "No chunk fits into the context window of the language model.")
-            return "", replace(facts, cell=cell)
+            return "", replace(facts, cell=with_note(facts.cell, "No chunk fits into the model's context window."))
         return before + _prompt(name, field, settings, forms, kept), replace(facts, chunks=tuple(kept))
 
     def cell(self, facts: FieldFacts, prompt: str, ask: AskModel, topic: FieldSubject) -> Cell:

@@ -221,10 +221,7 @@ class GlossaryJob:
     def __init__(self, context: JobContext) -> None:
         """Prepare the job. Raises UsageError if the job file names no texts."""
         if not context.corpus.documents:
-            raise UsageError(
-                "A glossary job needs texts, but the collections of the job contain none.",
-                hint=f"Set sources.handbook in {context.file.path} to collections with documents.",
-            )
+            raise UsageError("A glossary job needs texts to read.", hint=f"Set sources.handbook in {context.file.path}")
         self._context = context
         self._section = context.file.spec.glossary
 

@@ -178,9 +178,7 @@ def _other_names(candidate: EntityCandidate, statements: Sequence[MentionStateme
 
 
 def _mentions(candidate: EntityCandidate, statements: Sequence[MentionStatement], most: int) -> Cell:
-    note = (
-        f"{_REASON_NOTES[candidate.why]} It acts {candidate.acting} times and is acted on {candidate.acted_on} times."
-    )
+    note = f"{_REASON_NOTES[candidate.why]} It acts {candidate.acting} times, is acted on {candidate.acted_on} times."
     if not statements:
         return inferred_cell(0, note)
     surest = sorted(statements, key=lambda one: not one.certain)[:most]
@@ -276,8 +274,7 @@ class RelationTask(RowTask):
         counts = dict.fromkeys(one.count for one in statements if one.count)
         modalities = Counter(one.modality for one in statements if one.modality)
         ranked = sorted(modalities, key=lambda one: (-modalities[one], one))
-        note = "A definition states this relationship." if relation.verb == KIND_OF else ""
-        verb = found_cell(relation.verb, places, note=note)
+        verb = found_cell(relation.verb, places, note="Stated by a definition." if relation.verb == KIND_OF else "")
         if surest[0].again:
             note = "The subject of the sentence is 'it', which refers to the subject of the previous sentence."
             verb = inferred_cell(relation.verb, note, places, confidence=surest[0].score)
@@ -318,10 +315,7 @@ class HandbookJob:
     def __init__(self, context: JobContext) -> None:
         """Prepare the job. Raises UsageError if the job file names no texts."""
         if not context.corpus.documents:
-            raise UsageError(
-                "A handbook job needs texts, but the collections of the job contain none.",
-                hint=f"Set sources.handbook in {context.file.path} to collections with documents.",
-            )
+            raise UsageError("A handbook job needs texts to read.", hint=f"Set sources.handbook in {context.file.path}")
         self._context = context
         self._model = HandbookModel(context)
 

@@ -54,9 +54,7 @@ class KindClassifier:
             self._by_definition(candidate)
             or self._by_name(candidate)
             or self._by_acts(candidate)
-            or absent_cell(
-                "Neither the definition, the name nor the actions of the candidate show its kind.", confidence=0.5
-            )
+            or absent_cell("No definition, name or action of the candidate shows its kind.", confidence=0.5)
         )
 
     def genus(self, candidate: EntityCandidate) -> tuple[Genus, EntityCandidate] | None:
@@ -105,9 +103,7 @@ class KindClassifier:
             return None
         confidence = _BY_NAME if len(candidate.name.split()) > 1 else _BY_ONE_WORD
         evidence = [one.evidence for one in candidate.definitions[:1]]
-        return inferred_cell(
-            match[0], f"The name of the candidate ends in '{match[1]}'.", evidence, confidence=confidence
-        )
+        return inferred_cell(match[0], f"The candidate's name ends in '{match[1]}'.", evidence, confidence=confidence)
 
     def _by_acts(self, candidate: EntityCandidate) -> Cell | None:
         acts = self._acts.get(candidate.key, ())

@@ -175,9 +175,7 @@ class CatalogSection(SettingsSection):
         (), description="Types of entities to include, such as DataObject; empty: all."
     )
     skip: tuple[str, ...] = Field((), description="Names of entities and terms to skip.")
-    deeper: tuple[str, ...] = Field(
-        (), description="Names of entities for which twice as many chunks are retrieved and twice as many values shown."
-    )
+    deeper: tuple[str, ...] = Field((), description="Names of entities that get twice as many chunks and values.")
     not_in_texts: tuple[str, ...] = Field(
         (), description="Names of entities that the texts are not expected to cover; their fields are not searched for."
     )
@@ -201,8 +199,7 @@ class CatalogSection(SettingsSection):
         description='Words for the records of an entity: sentences about a "Case File" also describe a case.',
     )
     rule_words: tuple[str, ...] = Field(
-        _listed("catalog", "rule_words"),
-        description="Words that show that a sentence demands, allows or forbids something.",
+        _listed("catalog", "rule_words"), description="Words that show a demand, a permission or a prohibition."
     )
     relationship_sentences: int = Field(2, ge=0, le=20, description="Maximum sentences quoted for one relationship.")
 

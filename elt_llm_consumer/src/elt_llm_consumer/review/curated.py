@@ -92,9 +92,8 @@ class CuratedValues:
                 for table, key, name in waiting
             )
             if number not in self._applied and not comes:
-                no_table = f" (a {self._kind} job has no such table; set `kind` to the kind of job that has it)"
-                reason = "" if override.table in columns else no_table
-                found.append(f"Curated value for an unknown row: {override}{reason}.")
+                hint = f" (a {self._kind} job has no such table; set `kind` to the kind of job that has it)"
+                found.append(f"Curated value matches no row: {override}{'' if override.table in columns else hint}.")
             elif number in self._applied and override.field not in columns.get(override.table, ()):
                 found.append(f"Curated value for an unknown column: {override}.")
         return found
