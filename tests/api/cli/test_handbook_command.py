@@ -28,5 +28,5 @@ def test_a_handbook_job_reports_the_topics_that_the_topics_option_limits_it_to(
             assert handbook_command.invoke(call) == 0
         outputs.append(capsys.readouterr().out)
     assert "Narrowed" not in outputs[0]
-    assert "Narrowed to: invoices." in outputs[1]
-    assert "Narrowed to: zebras." in outputs[2]
+    assert "Only rows about these topics are shown: invoices." in outputs[1]
+    assert "Only rows about these topics are shown: zebras." in outputs[2]

@@ -118,7 +118,7 @@ def test_reviews_are_imported_and_a_replay_confirms_that_the_output_is_unchanged
     )
     taken = elt_llm("review", "import", "back.csv", "--job", "rules")
     assert taken.code == 1
-    assert "wrong  row 3: 'terms' has no row 'Term 9'." in taken.out
+    assert "wrong  row 3: the table 'terms' has no row 'Term 9'." in taken.out
     assert "1 review imported, 0 unchanged, 0 lines without a review, 1 wrong." in taken.out
     status = elt_llm.done("review", "status", "--job", "rules")
     assert "APPROVED  terms  Term 01  fresh  Desk" in status.out

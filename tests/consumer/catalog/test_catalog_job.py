@@ -156,7 +156,7 @@ def test_a_catalog_can_be_made_without_documents() -> None:
     assert club.cells["inventory_description"].verdict == "found"
     assert (club.cells["business_rules"].verdict, club.cells["business_rules"].note) == (
         "absent",
-        "No texts were read.",
+        "The job read no texts.",
     )
 
 

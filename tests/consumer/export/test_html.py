@@ -29,7 +29,7 @@ def browser() -> Iterator[Browser]:
 
 @dataclass
 class OpenedPage:
-    """A page with its requests and errors."""
+    """A page in the browser, with the requests and errors that were recorded for it."""
 
     page: Page
     asked: list[str] = field(default_factory=list)

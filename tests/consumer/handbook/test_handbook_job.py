@@ -177,7 +177,7 @@ def test_topics_limit_candidate_entities_to_sentences_and_sections_about_the_top
         "bursar send invoice",
         "bursar send to Trustees",
     }
-    assert result.notes == ("Narrowed to: invoices.",)
+    assert result.notes == ("Only rows about these topics are shown: invoices.",)
 
 
 def test_the_job_file_can_add_words_for_a_kind_of_candidate_and_names_to_skip() -> None:

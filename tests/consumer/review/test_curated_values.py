@@ -40,7 +40,7 @@ def test_a_curated_value_replaces_the_found_value_and_a_note_reports_the_replace
     cell = cells["Term 01"]["definition"]
     assert (cell["value"], cell["verdict"], cell["method"]) == ("Something better.", "found", "curated")
     assert cell["curation"] == {"by": "Desk", "at": "2026-01-31", "reason": "It is so."}
-    assert cell["note"] == "It replaces (found, rule): a thing of the number 1."
+    assert cell["note"] == "The curated value replaces this value (found, rule): a thing of the number 1."
     assert cells["Term 00"]["definition"]["method"] == "rule"
     assert notes == []
 
@@ -68,7 +68,7 @@ def test_quotes_of_curated_values_are_looked_up_and_missing_quotes_are_reported(
     [evidence] = cells["Term 01"]["definition"]["evidence"]
     assert evidence["quote"] == there
     assert cells["Term 02"]["definition"]["evidence"] == []
-    assert notes == ["Curated value: terms, Term 02, definition: The documents do not contain the given quote."]
+    assert notes == ["Curated value for terms, Term 02, definition: The documents do not contain the given quote."]
     assert set(notes) <= set(report.notes)
 
 
@@ -82,8 +82,8 @@ def test_a_curated_null_marks_the_field_as_absent(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        ("key: Term 01", "key: Term 77", "Curated value without a row: terms, Term 77, definition."),
-        ("table: terms", "table: words", "Curated value without a row: words, Term 01, definition (a glossary job"),
+        ("key: Term 01", "key: Term 77", "Curated value matches no row: terms, Term 77, definition."),
+        ("table: terms", "table: words", "Curated value matches no row: words, Term 01, definition (a glossary"),
         ("field: definition", "field: colour", "Curated value for an unknown column: terms, Term 01, colour."),
     ],
 )

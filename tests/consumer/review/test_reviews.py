@@ -96,10 +96,10 @@ def test_an_empty_line_in_a_review_sheet_does_not_remove_a_review(loaded: Loaded
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (_line("Term 0", "APPROVED"), "row 2: 'terms' has no row 'Term 0'. "),
+        (_line("Term 0", "APPROVED"), "row 2: the table 'terms' has no row 'Term 0'. "),
         (_line("Term 00", "APROVED"), "row 2: 'APROVED' is not a review status; allowed: PENDING, APPROVED"),
         (_line("Term 00", "APPROVED", table="term"), "row 2: the job has no table 'term'. "),
-        (_line("", "APPROVED"), "row 2: 'terms' has no row ''."),
+        (_line("", "APPROVED"), "row 2: the table 'terms' has no row ''."),
     ],
 )
 def test_invalid_lines_of_a_review_sheet_are_reported_and_valid_lines_are_imported(
@@ -113,7 +113,7 @@ def test_invalid_lines_of_a_review_sheet_are_reported_and_valid_lines_are_import
 
 def test_a_row_that_occurs_twice_in_a_review_sheet_is_reported(loaded: LoadedSettings) -> None:
     report = _import(loaded, _line("Term 01", "APPROVED", "Registrar"), _line("Term 01", "REJECTED", "Registrar"))
-    assert report.problems == ("row 2: 'Term 01' was already reviewed in row 2",)
+    assert report.problems == ("row 2: 'Term 01' is already reviewed in row 2",)
 
 
 def test_an_exported_workbook_is_imported_with_its_reviews(loaded: LoadedSettings) -> None:
@@ -156,7 +156,7 @@ def test_a_review_from_a_sheet_that_is_older_than_the_row_is_stale(loaded: Loade
     assert report.taken == 4
     assert report.notes == (
         "row 2: 'Term 00' has another definition in the last output, so its review is stale."
-        " Correct values with sources.curated",
+        " To correct a value, put it into the file that sources.curated names",
     )
     run(loaded)
     assert [key for key, review in _reviews(loaded).items() if review["stale"]] == ["Term 00"]

@@ -71,7 +71,7 @@ def test_a_replay_reports_missing_quotes_and_documents(loaded: LoadedSettings) -
         "library: c/three.md: new",
     )
     reasons = [line.rpartition(": ")[2] for line in replayed.evidence]
-    assert reasons == ["the text at its span has changed", "the document is missing", "the document is missing"]
+    assert reasons == ["the quoted text has changed", "the document is missing", "the document is missing"]
     assert not replayed.holds
 
 

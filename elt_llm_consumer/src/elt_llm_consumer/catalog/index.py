@@ -1,4 +1,4 @@
-"""Prepare the data that all rows of a catalog share: names, joins, definitions and statements."""
+"""Prepare the data that all rows of a catalog share: names, matches between sources, definitions and statements."""
 
 import re
 from collections import defaultdict
@@ -34,7 +34,7 @@ from elt_llm_consumer.sentences.statements import read_statements
 from elt_llm_consumer.sentences.words import finite_verbs
 
 _DEFINING = frozenset({"table", "list", "sentence", "reference"})
-"""Patterns whose matches are statements that only define a term. Other patterns find definitions within a rule."""
+"""Patterns that match statements which only define a term. The other patterns find definitions inside rules."""
 _LEAD_LENGTH = 120
 # What may precede a defined term in its sentence: punctuation, an article, and a scope such as "In these Rules,".
 _LEADS_TO_TERM = re.compile(
@@ -53,7 +53,7 @@ class CatalogTerm:
 
 
 class CatalogIndex:
-    """The data of a catalog job: entities, fact sheets, defined terms, how these match, and statements about them."""
+    """The data of a catalog job: entities, fact sheets (records of the inventory), defined terms and their matches."""
 
     def __init__(self, context: JobContext) -> None:
         self.context = context
@@ -62,9 +62,9 @@ class CatalogIndex:
         skip = Names([]).key
         left_out = {skip(name) for name in self.section.skip}
         self.deeper = {skip(name) for name in self.section.deeper}
-        """The keys of the names for which the job file requests twice as many search results."""
+        """The normalised names in `catalog.deeper` of the job file. They get twice as many search results."""
         self.not_in_texts = {skip(name) for name in self.section.not_in_texts}
-        """The keys of the names that the job file lists as not covered by the texts."""
+        """The normalised names in `catalog.not_in_texts` of the job file. The texts are not searched for them."""
         drawn = context.model.model.entities if context.model else ()
         types = set(self.section.entity_types)
         self.entities: tuple[Entity, ...] = tuple(
@@ -101,14 +101,14 @@ class CatalogIndex:
 
     @cached_property
     def to_terms(self) -> JoinResult:
-        """The matches between the entities of the selected types and the defined terms (by their keys in `terms`)."""
+        """The matches between entities of the types that the job file selects and defined terms (by key in `terms`)."""
         types = self.section.entity_types
         drawn = [one for one in self.drawn.values() if not types or one.type in types]
         return join_names(entity_items(drawn), self._named_terms, self.names, self.section.least_likeness)
 
     @cached_property
     def terms_to_sheets(self) -> JoinResult:
-        """The matches between the terms without an entity and the fact sheets without an entity."""
+        """The matches between the terms that match no entity and the fact sheets that match no entity."""
         alone = set(self.to_terms.right_alone)
         free = [self.sheets[key] for key in self.to_sheets.right_alone]
         left = [one for one in self._named_terms if one.key in alone]
@@ -166,7 +166,7 @@ class CatalogIndex:
         return [known[key] for key in self.terms]
 
     def _terms(self) -> dict[str, CatalogTerm]:
-        """Return the terms by key. A term is named by its first capitalised spelling; without one, by its last."""
+        """Return the defined terms by key. A term has its first capitalised spelling as name, if there is one."""
         found: dict[str, list[Definition]] = defaultdict(list)
         names: dict[str, str] = {}
         for definition in self.definitions:
@@ -182,7 +182,7 @@ class CatalogIndex:
 
 
 def _is_common_word(name: str) -> bool:
-    """Return whether a term consists of stopwords and verbs, such as "must", which are in rules about other terms."""
+    """Return whether a term has only stopwords and verbs, such as "must", which occur in rules about other terms."""
     small = stopwords_of("en") | stopwords_of("de")
     words = name.split()
     return not name.isupper() and all(

@@ -1,7 +1,7 @@
 """Find the statements about each name: by mentions of the name, by pronouns, and by headings.
 
-Grounding checks whether the chunks support a sentence, but not whether both are about the same entity: the handbook of
-another register can support "We hold grades". `FieldSubject` checks what the quotes of a sentence are about.
+Grounding checks whether chunks support a sentence that a language model wrote, but not whether both are about the same
+entity: a handbook about another register can support "We hold grades". `FieldSubject` checks what the quotes are about.
 """
 
 import re
@@ -77,7 +77,7 @@ class MentionFilter:
         return list(dict.fromkeys(counted))
 
     def first_name(self, number: int) -> str:
-        """Return the name at the start of this statement, with or without an article before it; "" if there is none."""
+        """Return the name with which a statement starts, as in "The Case File is ..."; "" if it starts with none."""
         statement = self._statements[number]
         starts = {
             one.name
@@ -96,7 +96,7 @@ class MentionFilter:
 
 
 def _is_verb_use(text: str, mention: Mention) -> bool:
-    """Return whether a mention is a verb instead of a name: a lower-case word after "may", "it" or the like."""
+    """Return whether a mention is a verb instead of a name, such as "appeal" in "they may appeal"."""
     before = text[max(0, mention.start - _LOOK_BACK) : mention.start]
     return mention.doubt == "small letters" and bool(_BEFORE_VERB.search(before))
 
@@ -124,16 +124,16 @@ def _reference(
 class NamedStatement:
     """A statement about a name. `mentions` are the spans in the document where the statement mentions the name.
 
-    `under_heading` means that the nearest heading is the name.
+    `under_heading` is True if the nearest heading above the statement is the name.
     """
 
     statement: TextStatement
     mentions: tuple[tuple[int, int], ...] = ()
     under_heading: bool = False
     certain: bool = True
-    """Whether the statement is certainly about the name: by a clear mention, its heading, or a reference back."""
+    """Whether a clear mention, the heading, or a word such as "It" shows that the statement is about the name."""
     in_chapter: bool = False
-    """Whether the nearest heading, or a heading above it, is the name."""
+    """Whether any of the headings above the statement is the name."""
     subject_is_other: bool = False
     """Whether the statement starts with another name."""
 
@@ -160,7 +160,7 @@ class StatementIndex:
         self._under_heading, self._in_chapter = self._by_headings()
 
     def of(self, name: str) -> Sequence[NamedStatement]:
-        """Return the statements that mention the name, or are under a heading that is the name, in order."""
+        """Return, in order, the statements that mention the name, refer back to it, or have it as their heading."""
         name = self._canonical.get(self.names.key(name), name)  # mentions are stored under the first name with this key
         if name not in self._by_name:
             self._by_name[name] = self._find(name)
@@ -278,7 +278,7 @@ class FieldSubject:
         return any(one.number in self._numbers or (one.headings and self._mentions(one.headings[-1])) for one in quoted)
 
     def _has_name_in_section(self, quote: Quote) -> bool:
-        """Return whether the name is in a heading above the quote, or in its chunk within the same section."""
+        """Return whether the name is in a heading above the quote, or in the quote's chunk within the same section."""
         chunk = quote.chunk
         if self.statements is None:
             return bool(self._mentions(f"{chunk.section or ''}\n{chunk.text}"))

@@ -39,7 +39,7 @@ _BRACKETS = re.compile(r"^\s{0,3}(?:\([^()]{1,80}\)\s{0,3})?$")
 
 @dataclass(frozen=True)
 class StateList:
-    """A list of states, text[start:end]. The verb "is", at offset `copula`, links the list to its subject."""
+    """A list of states such as "ordered, in use or scrapped", text[start:end]. Its verb "is" starts at `copula`."""
 
     copula: int
     start: int
@@ -47,7 +47,7 @@ class StateList:
 
 
 def find_states(text: str) -> list[StateList]:
-    """Return, in order, every list "is a, b or c" of three or more adjectives, participles or places.
+    """Return, in order, each list of at least three states after a verb: "is ordered, in use or scrapped".
 
     These do not count as states: things ("a grower, a miller or a baker"), frequencies, several places of one action
     ("sent to the ward, to the clinic or to the house"), and actions ("or refused by the clerk").
@@ -125,7 +125,7 @@ def _responsible(named: NamedStatement, answers: CueMatcher) -> str:
 
 
 def _is_coordinated(before: str) -> bool:
-    """Return whether the text before a name consists only of articles and other names in the same enumeration."""
+    """Return whether the text before a name holds only articles and other names of its list: "Loans, Cards and"."""
     *names, last = _COORDINATION.split(before)
     bare = [_ARTICLE.sub("", name.strip()) for name in names]
     return bool(_ONLY_ARTICLES.match(last)) and all(
@@ -134,7 +134,7 @@ def _is_coordinated(before: str) -> bool:
 
 
 def _is_about_another(named: NamedStatement) -> bool:
-    """Return whether a sentence starts with another name, and mentions this one only in a phrase or a condition.
+    """Return whether a sentence starts with another name, and mentions this name only after a preposition or "if".
 
     "Books that are evidence in a Complaint are kept until the Complaint is closed" is about books.
     """
@@ -148,7 +148,7 @@ def _is_about_another(named: NamedStatement) -> bool:
 _ROW, _TITLED, _SUBJECT, _BEFORE_VERB, _NEAR, _HEADING, _NAMED = 1.0, 0.9, 0.85, 0.75, 0.7, 0.62, 0.45
 _STATES = 0.95
 _OWN_RULE = 0.95
-"""The score of rules about an entity under a heading that is its name. These rules keep the order of the text."""
+"""The score of rules about an entity below a heading with its name. These rules keep the order of the text."""
 _IN_ORDER = "rule for the entity under its heading"
 _UNSURE = 0.95
 _MORE = 0.05
@@ -157,7 +157,7 @@ _NEAR_WORDS, _SUBJECT_WORDS, _FIRST_WORDS = 5, 12, 3
 _MAX_STATEMENT_LENGTH = 3000
 """The maximum length, in characters, of a statement that is used as evidence."""
 _SENTENCE_WORDS = 8
-"""Cue words count only in table cells with at least this many words."""
+"""In a table row, cue words such as "must" count only in cells with at least this many words."""
 # The text between two items of an enumeration: in "a consent or a duty", the cue "duty" is not about the consent.
 _BESIDE = re.compile(
     r"\s{0,3}(?:,|or|and|oder|und)(?:\s{1,3}(?:or|and|the|an?|oder|und|der|die|das|eine?)){0,2}\s{0,3}$"
@@ -199,7 +199,7 @@ class SentenceField:
     def candidates(
         self, named: Sequence[NamedStatement], search_scores: Mapping[int, float], below: float = 0.0
     ) -> list[FieldCandidate]:
-        """Return the candidates whose score reaches the configured minimum, lowered by `below`; best first.
+        """Return the statements that may give the value, best first. The minimum score is `least_score` less `below`.
 
         `search_scores` maps statement numbers to the scores that the search gave them.
         """
@@ -224,7 +224,7 @@ class SentenceField:
         return FieldCandidate(statement, round(min(score, 1.0), 4), reasons=(reason,))
 
     def _cue_spans(self, named: NamedStatement) -> list[Span] | None:
-        """Return the spans of the field's cue words; None if the statement lacks required words."""
+        """Return the spans of the field's cue words, such as "kept for"; None if the statement lacks required words."""
         statement = named.statement
         states = find_states(statement.text)
         cues = _outside_mentions(self._cues.outside_names(statement.text, statement.offset), named)
@@ -243,7 +243,7 @@ class SentenceField:
         return cues
 
     def _lifecycle_spans(self, cues: list[Span], named: NamedStatement, states: Sequence[StateList]) -> list[Span]:
-        """Return the spans of cues for lifecycle events of the entity itself, and of the list of its states."""
+        """Return the spans of the cue words about the entity's own lifecycle, and of the list of its states."""
         statement = named.statement
         text, offset, own_states = statement.text, statement.offset, _states_of(named)
         if statement.cells:
@@ -279,7 +279,7 @@ class SentenceField:
 
 
 def _outside_mentions(cues: Sequence[Span], named: NamedStatement) -> list[Span]:
-    """Return the cue words that are not part of the name itself.
+    """Return the spans of the cue words that are not part of the name itself.
 
     For example, "certificate" is not a cue word in a mention of "Vetting Certificate". But a cue phrase may enclose a
     name: "keep each Permit for".

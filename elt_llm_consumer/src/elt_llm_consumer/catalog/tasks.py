@@ -23,7 +23,7 @@ from elt_llm_consumer.jobs.tasks import AskModel, RowMaterial, RowTask
 from elt_llm_consumer.names.joins import JoinPair, JoinResult
 from elt_llm_consumer.names.names import Names
 
-_NO_VALUE = "The enterprise model has no value."
+_NO_VALUE = "The enterprise model has no value for this field."
 _IN_MODEL, _IN_INVENTORY = "The enterprise model has this value.", "The inventory has this value."
 
 
@@ -32,12 +32,12 @@ def _inventory_field(
 ) -> Cell:
     """Return the cell with the value of `column` in the fact sheet to which an entity was joined."""
     if source is None:
-        return absent_cell("No inventory was read.")
+        return absent_cell("The job file names no inventory.")
     if sheet is None or join is None:
         return absent_cell("The inventory does not contain the entity.")
     value = _fact_sheet_value(sheet, column)
     if not value:
-        return absent_cell("The inventory has no value.")
+        return absent_cell("The inventory has no value for this field.")
     cell = _source_cell(value, source.of_fact_sheet(sheet, value, join.score), _IN_INVENTORY)
     return cell if join.by == "id" else cell.model_copy(update={"note": join.reason})
 
@@ -53,7 +53,7 @@ def _fact_sheet_value(sheet: FactSheet, column: str) -> str:
 
 
 def _source_cell(value: str | tuple[str, ...], evidence: Sequence[Evidence], note: str) -> Cell:
-    """Return a found cell with the evidence; an inferred cell if there is none, because the source has no document."""
+    """Return a cell with verdict `found`; without evidence, a cell with verdict `inferred` and the note."""
     return found_cell(value, evidence) if evidence else inferred_cell(value, note)
 
 
@@ -134,7 +134,7 @@ def _propose_domain(index: CatalogIndex, term: CatalogTerm) -> tuple[str, dict[s
         domain, status, share = best, "existing", weight / total
         entities = ", ".join(list(dict.fromkeys(vote.entity for vote in mine))[:_PLACES])
         evidence = list(dict.fromkeys(vote.evidence for vote in mine))[:_PLACES]
-        reason = f"The texts name the term together with {entities} of this domain ({share:.0%} of the votes)."
+        reason = f"The texts name the term with {entities} of this domain ({share:.0%} of the weighted mentions)."
     elif len(named) >= _MIN_STATEMENTS and len(under) >= _MIN_SHARE * len(named):
         known = Names(sorted({one.domain for one in index.drawn.values() if one.domain})).mentions(title)
         domain, status = (known[0].name, "existing") if known else (title, "new proposed")
@@ -194,7 +194,7 @@ class _CatalogTask(RowTask):
         self._index, self._writer = index, writer
 
     def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
-        """Return the row. The language model's text is checked against the chunks in its prompt."""
+        """Make the row. Text that a language model writes is checked against the chunks in its prompt."""
         gathered: GatheredFields = material.gathered
         cells = dict(gathered.cells)
         if ask is not None and self._writer is not None:
@@ -231,7 +231,7 @@ class _CatalogTask(RowTask):
         entity: Entity | None,
         to_sheet: JoinPair | None,
     ) -> RowMaterial:
-        """Return the inputs of a row. Its cells are `before`, the fields in the configured order, and `after`."""
+        """Gather the inputs of a row. Its cells are `before`, then the fields in the configured order, then `after`."""
         index, key = self._index, Names([]).key(self.name)
         facts = {
             name: text.facts(self.name, deeper=key in index.deeper, with_chunks=self._writer is not None)
@@ -325,7 +325,7 @@ class EntityTask(_CatalogTask):
     def _inventory_match(self, sheet: FactSheet | None, joined: JoinPair | None) -> Cell:
         inventory = self._index.context.inventory
         if sheet is None or joined is None or inventory is None:
-            return self._not_joined(self._index.to_sheets, "No fact sheet matches the entity.")
+            return self._not_joined(self._index.to_sheets, "No fact sheet of the inventory matches the entity.")
         cell = _source_cell(sheet.name, inventory.of_fact_sheet(sheet, "", joined.score), _IN_INVENTORY)
         return cell.model_copy(update={"note": joined.reason, "confidence": joined.score})
 
@@ -428,7 +428,7 @@ class RelationshipTask(RowTask):
             one.document.evidence(one.start, one.end, score, text)
             for (score, one), text in zip(best, texts, strict=True)
         ]
-        return found_cell(texts, evidence, method="extractive", note="Sentences that name both entities.")
+        return found_cell(texts, evidence, method="extractive", note="These sentences name both entities.")
 
 
 def _score(one: NamedStatement, other: NamedStatement) -> float:

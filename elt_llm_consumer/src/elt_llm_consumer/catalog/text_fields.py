@@ -21,7 +21,7 @@ _DEEPER = 2
 
 _OWN_ROW, _OWN_RECORD, _LISTED, _LISTED_RECORD = 1.0, 0.9, 0.8, 0.75
 _KIND = 0.86
-"""The score of a row about one kind of the entity. Such rows are used only if no row is about the entity itself."""
+"""The score of a table row about one kind of the entity, which is used only if no row is about the entity itself."""
 _BETWEEN = re.compile(r"[,;]|\s(?:and|or|und|oder)\s")
 _NUMBERED = re.compile(r"^[A-Z]{0,4}\s?[\d.]{1,8}[a-z]?$")
 
@@ -50,7 +50,7 @@ class TableField:
     def candidates(self, name: str, *, similar: bool = False) -> list[FieldCandidate]:
         """Return the field's values in table rows about a name, best first.
 
-        If `similar`, return values under headers that contain a configured header and more: "Retention in the system".
+        If `similar`, use the headers that contain a configured header and more words: "Retention in the system".
         """
         keys, found = self._keys(name), []
         for statement, value in self._similar if similar else self._rows:
@@ -78,7 +78,7 @@ class TableField:
         return found
 
     def responsible(self, name: str) -> list[FieldCandidate]:
-        """Return the people and organisations responsible for the named thing, from tables that list duties."""
+        """Return who is responsible for the named thing, from tables of duties: "Registrar: Duties: Case Files"."""
         keys, found = self._keys(name), []
         for statement, duties in self._rows:
             who = _subject(statement.cells)
@@ -144,7 +144,7 @@ class TextField:
         self._duties = TableField(settings.listed_under, statements, section.record_words)
 
     def facts(self, name: str, *, deeper: bool = False, with_chunks: bool = False) -> FieldFacts:
-        """Return what the texts state about `name`; `deeper` doubles the chunks to retrieve. Raises RetrievalError."""
+        """Return what the texts state about this field of `name`. `deeper` doubles `top_k`. Raises RetrievalError."""
         named = [
             one
             for one in self._statements.of(name)
@@ -155,7 +155,7 @@ class TextField:
         values = self._table.candidates(name)
         kinds = [] if values or most <= 1 else self._table.kinds(name)
         if not named and not values and not kinds:
-            nothing = "The texts do not name the entity." if self._statements.statements else "No texts were read."
+            nothing = "The texts do not name the entity." if self._statements.statements else "The job read no texts."
             return FieldFacts(absent_cell(nothing))
         if values and most <= 1:
             return FieldFacts(_table_cell(values))
@@ -185,7 +185,7 @@ class TextField:
         return FieldFacts(cell, (*own, *chunks) if with_chunks else ())
 
     def search_further(self, name: str, facts: FieldFacts, ask: AskModel) -> FieldFacts:
-        """Return the facts with new chunks from further searches before the known ones; `facts` itself if none is new.
+        """Search further. Return the facts with the new chunks in front, or `facts` itself if no chunk is new.
 
         Raises RetrievalError if a search fails, and the errors of `ask`.
         """
@@ -212,14 +212,14 @@ def _combined_cell(values: Sequence[FieldCandidate], sentences: Sequence[FieldCa
     sure = [one for one in sentences if not values or one.score >= _BESIDE_TABLE]
     best = [*_distinct_candidates(values)[:1], *_distinct_candidates(sure)][:most]
     if not best:
-        return with_note(absent_cell("The texts name the entity, but do not give this field."), note)
+        return with_note(absent_cell("The texts name the entity, but give no value for this field."), note)
     contents = tuple(candidate.content for candidate in best)
     evidence = [_evidence(candidate, candidate.content if len(best) > 1 else "") for candidate in best]
     return found_cell(contents if most > 1 else contents[0], evidence, method="extractive", note=note)
 
 
 def _table_cell(values: Sequence[FieldCandidate]) -> Cell:
-    """Return a cell with the value in the best rows; a conflict if rows with similar scores give different values."""
+    """Return a cell with the value of the best table row; a conflict if other rows of similar score contradict it."""
     rank = [one for one in values if one.score >= values[0].score - _SAME_RANK]
     different = _distinct_candidates(rank)
     if len(different) > 1:
@@ -238,9 +238,9 @@ def _conflict_cell(different: Sequence[FieldCandidate], note: str) -> Cell:
 
 
 def _different_periods(candidates: Iterable[FieldCandidate]) -> list[FieldCandidate]:
-    """Return a candidate for each different period of time; empty if all periods agree.
+    """Return one candidate for each different period, such as "6 months" and "2 years"; empty if all periods agree.
 
-    Candidates with a condition, or with several periods, are left out, since they may state an exception.
+    Candidates with a condition or with several periods are ignored, since they may state an exception.
     """
     different: list[tuple[FieldCandidate, NumberValue]] = []
     for one in candidates:

@@ -63,11 +63,11 @@ class FieldWriter:
                 kept.append(chunk)
                 left -= tokens
         if not kept:
-            return "", replace(facts, cell=with_note(facts.cell, "No chunk fits into the language model's window."))
+            return "", replace(facts, cell=with_note(facts.cell, "No chunk fits into the model's context window."))
         return before + _prompt(name, field, settings, forms, kept), replace(facts, chunks=tuple(kept))
 
     def cell(self, facts: FieldFacts, prompt: str, ask: AskModel, topic: FieldSubject) -> Cell:
-        """Return a cell with the sentences of the reply that the chunks support; without any, the cell in `facts`.
+        """Return a cell with the sentences of the reply that the chunks support; if none are, the cell in `facts`.
 
         If the quotes of a sentence are not about the topic, the verdict of the cell is only `inferred`. Raises the
         errors of `ask`, except UnusableReply.

@@ -74,7 +74,7 @@ def _count_text(number: float, one: str) -> str:
 def measure_statements(
     statements: Sequence[MentionStatement], headings: int, rules: RuleWords, *, defined: bool
 ) -> CoverageMeasure:
-    """Count the statements about one entity."""
+    """Count the statements, rules and sections about one entity. `headings` is the number of headings with its name."""
     return CoverageMeasure(
         defined=defined,
         statements=sum(it.weight for it in statements),
@@ -153,12 +153,12 @@ class CoverageTask(RowTask):
         if name == "ABSENT" or not evidence:
             note = "Neither the name nor an alias appears in the texts."
             if scores:
-                note += f" {len(scores)} chunks are similar, the nearest with cosine {max(scores):.2f}."
+                note += f" {len(scores)} chunks are similar to it, the nearest with a cosine of {max(scores):.2f}."
             return inferred_cell(name, note)
         return found_cell(name, evidence, confidence=1.0, note=measured.reason)
 
     def _evidence(self) -> tuple[Evidence, ...]:
-        """Return the evidence, sorted: certain mentions first, then the first statement of each section, then rules."""
+        """Return the best quotes. Certain mentions come first, then the first statements of sections, then rules."""
         statements = self._statements or self._headings
         seen: dict[str, int] = {}
         ranked = []
@@ -190,7 +190,7 @@ class CoverageJob:
         if context.model is None or not context.corpus.documents:
             raise UsageError(
                 "A coverage job needs a model and texts, but the job file does not name both.",
-                hint=f"Give sources.model and sources.handbook in {context.file.path}",
+                hint=f"Set sources.model and sources.handbook in {context.file.path}",
             )
         self._context = context
         self._section = context.file.spec.coverage

@@ -84,7 +84,7 @@ def is_short_form(word: str) -> bool:
 
 
 def long_form(short: str, before: str) -> tuple[int, int] | None:
-    """Return the span in `before` of the shortest long form of `short`, or None if there is none."""
+    """Return the span of the shortest long form of `short` in `before`, such as "General Meeting" for "GM", or None."""
     letters = [sign.casefold() for sign in short.removesuffix("s") if sign.isalnum()]
     text = before.rstrip(" \t\n\"“”*_,'’‘")
     words = list(_WORD.finditer(text))
@@ -178,7 +178,7 @@ _INTRODUCED: Final = pattern("bracket_introduced")
 
 
 def find_bracketed_terms(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
-    """Yield the definitions in which the meaning comes first, and then the term in brackets or quotes."""
+    """Yield the definitions that put the term after its meaning: "the officer (the 'Registrar')"."""
     text = layout.text
     for piece in layout.pieces:
         if piece.kind in ("prose", "item") and any(sign in piece.text for sign in ("(", "called", "as ", "here")):
@@ -199,7 +199,7 @@ def find_bracketed_terms(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
 
 
 def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tuple[int, int] | None:
-    """Return the span of the meaning before a bracket, from the article after the verb onwards; None if not found."""
+    """Return the span of the meaning before a bracket: "the officer" in "He informs the officer (the Registrar)"."""
     end = found.start()
     begin = skip_labels(text, piece.start, end)
     words = list(_WORD.finditer(text, begin, end))
@@ -259,7 +259,7 @@ def _start_of_same_name(words: "list[re.Match[str]]", start: int, found: "re.Mat
 
 
 def _first_word_of_name(words: "list[re.Match[str]]", start: int, found: "re.Match[str]") -> int | None:
-    """Return the index, `start` or later, of the first word of the thing that the bracket names; None if not found."""
+    """Return the index, `start` or later, of the first word of the meaning of a term in brackets; None if not found."""
     begins = [
         number
         for number, word in enumerate(word.group() for word in words)
@@ -279,7 +279,7 @@ def _first_word_of_name(words: "list[re.Match[str]]", start: int, found: "re.Mat
 
 
 def _is_kind(words: "list[re.Match[str]]", number: int) -> bool:
-    """Return whether the article at this index starts a noun phrase that distinguishes, such as "a person who pays"."""
+    """Return whether the article at this index starts a noun with distinguishing words, such as "a person who pays"."""
     rest = " ".join(word.group() for word in words[number + 1 :])
     part = number > 0 and words[number - 1].group().casefold() in ("with", "of", "by", "as")
     kind = words[number].group().casefold() in ("a", "an") and DISTINGUISHING.search(rest) is not None
@@ -287,7 +287,7 @@ def _is_kind(words: "list[re.Match[str]]", number: int) -> bool:
 
 
 def _unquoted_terms(layout: DocumentLayout, piece: TextPiece) -> Iterator[DefinitionDraft]:
-    """Yield definitions with an unquoted term after the meaning: several capitalized words, or one that recurs."""
+    """Yield definitions with an unquoted term in brackets: several capitalized words, or one that occurs again."""
     text = layout.text
     for found in _CAPITALS.finditer(text, piece.start, piece.end):
         body = _meaning_before(text, piece, found)

@@ -31,7 +31,7 @@ class Definition:
     see_also: tuple[str, ...] = ()
     """The names of other terms in a column such as See also."""
     listed: bool = False
-    """Whether this is an entry of a glossary list that only spells out an abbreviation, as in "MOU - Memorandum"."""
+    """Whether this is a glossary entry that only spells out an abbreviation, as in "GM - General Meeting"."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ _NO_PLURALS = ("ss", "us", "is", "sis", "news", "as")
 
 
 def term_key(term: str) -> tuple[str, ...]:
-    """Return the key that all spellings of a term share: its folded words in the singular, without leading articles."""
+    """Return the key that all spellings of a term share: "The Case Files" -> ("case", "file")."""
     found = words(term)
     while len(found) > 1 and found[0] in _ARTICLES:
         found = found[1:]

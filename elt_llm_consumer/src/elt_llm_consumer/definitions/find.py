@@ -117,7 +117,7 @@ def find_definitions(corpus: Corpus, settings: GlossarySection = _DEFAULT) -> li
 def definitions_in_document(document: CorpusDocument, settings: GlossarySection = _DEFAULT) -> list[Definition]:
     """Return the definitions in one document, in order.
 
-    If possible definitions overlap, the one that `_drafts` yields first is kept.
+    If possible definitions overlap, the one that the most reliable pattern found is kept.
     """
     layout = DocumentLayout(document, settings)
     drafts = [
@@ -365,7 +365,7 @@ def _listed_entries(layout: DocumentLayout) -> Iterator[Span]:
 
 
 def _indented_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
-    """Yield the lines that contain only a term and are followed by its text, with a deeper indent."""
+    """Yield the number and span of each line that holds only a term and has a more deeply indented text below it."""
     entries = EntryReader(layout)
     indent = entries.usual_indent(layout.lines)
     for number, (line, below) in enumerate(pairwise(layout.lines)):
@@ -376,7 +376,7 @@ def _indented_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
 
 
 def _heading_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
-    """Yield the headings that are followed by a single short paragraph."""
+    """Yield the line number and the span of each heading that is followed by a single short paragraph."""
     entries, lines = EntryReader(layout), layout.lines
     for number, (line, below) in enumerate(pairwise(lines)):
         last = all(one.start in layout.heading_lines for one in lines[number + 2 : number + 3])
@@ -388,7 +388,7 @@ def _heading_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
 
 
 def _leading_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
-    """Yield the emphasised words at the start of a paragraph, if a sentence follows them without a colon or dash."""
+    """Yield the line number and span of emphasised words that start a paragraph and that a new sentence follows."""
     entries, starts = EntryReader(layout), [line.start for line in layout.lines]
     for span in layout.document.marked.leading:
         number = bisect_right(starts, span[0]) - 1

@@ -360,7 +360,7 @@ class DefinitionExtent:
     def _list(self, number: int, own: str) -> int:
         """Return the number of the last item of the list under pieces[number].
 
-        `own` is the marker style of the outer list, to which the definition belongs. Its next item ends the list below.
+        `own` is the marker style of the outer list, to which the definition belongs: its next item ends the inner list.
         """
         pieces = self._layout.pieces
         first = ""

@@ -52,9 +52,9 @@ _MAX_LINES = 12
 
 
 def _read_run_in(line: TextLine, *, small: bool) -> tuple[int, int] | None:
-    """Return the end of the term and the start of its definition, in a line that has no sign between the two.
+    """Return the end of the term and the start of its definition in a line such as "Quorum The number of members".
 
-    If `small`, the definition may also start in lower case.
+    Return None if the line does not define a term. If `small`, the definition may also start in lower case.
     """
     text = line.text
     start = skip_labels(text, 0, len(text))

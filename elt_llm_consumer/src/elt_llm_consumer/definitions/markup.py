@@ -260,7 +260,7 @@ class _MarkedSentences:
         yield from _run_drafts(run)
 
     def _lead(self, start: int, end: int) -> tuple[int, DefinitionDraft, bool] | None:
-        """Return the last line, draft and certainty of a definition whose paragraph starts with emphasis, or None."""
+        """Read a paragraph that starts with emphasis: its last line, its definition, and whether this is certain."""
         number = bisect_right(self._lines, start) - 1
         piece = self._piece(start)
         place = bisect_right(self._listed, start) - 1

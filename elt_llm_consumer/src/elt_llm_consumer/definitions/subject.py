@@ -72,7 +72,7 @@ class DefinedSubject:
 
 
 def skip_labels(text: str, start: int, end: int) -> int:
-    """Return the offset in text[start:end] at which rule numbers and list item marks end and the words start."""
+    """Return the offset of the first word after rule numbers and list item marks: "Goods" in "3.1 (a) Goods"."""
     for _ in range(3):
         mark = next(
             filter(None, (label.match(text, start, end) for label in (_RULE_LABEL, _ITEM_MARK, _RULE_NUMBER))), None
@@ -155,7 +155,7 @@ def _plain_subject(
 def split_other_names(rest: str, least: int) -> tuple[str, str, tuple[str, ...]]:
     """Split `rest` into the term itself, its short form, and its other names.
 
-    The short form and the other names may follow the term. The term has at least `least` characters.
+    For example, "Annual Return (AR)" gives ("Annual Return", "AR", ()). The term has at least `least` characters.
     """
     abbreviation, aliases = "", list[str]()
     for _ in range(4):

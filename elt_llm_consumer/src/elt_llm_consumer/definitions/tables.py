@@ -141,7 +141,7 @@ class DefinitionTables:
     def _read(
         self, drafts: list[DefinitionDraft], columns: DefinitionColumns | None, line: TextLine, before: TextLine | None
     ) -> DefinitionColumns | None:
-        """Add the definition in a table row.
+        """Append the definition in a table row to `drafts`.
 
         Return the columns for the next rows; None if the table has no definitions.
         """

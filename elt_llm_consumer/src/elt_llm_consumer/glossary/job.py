@@ -184,7 +184,7 @@ def _usage_cells(uses: Sequence[MentionStatement], most: int) -> dict[str, Cell]
     left = len(sections) - len(named)
     first = [uses[0].evidence(uses[0].weight)]
     places = [use.evidence(use.weight, name if len(named) > 1 else "") for name, use in named.items()]
-    note = f"And {left} more." if left else ""
+    note = f"{left} more sections use the term." if left else ""
     return {"used": found_cell(len(uses), first), "used_in": found_cell(tuple(named), places, note=note)}
 
 
@@ -198,7 +198,7 @@ def _by_reference(term: MergedTerm, referred: MergedTerm | None) -> Cell:
         return absent_cell(f"The texts only refer to another place for the definition: {term.references[0].refers_to}.")
     if listed := [one for one in term.short_forms if one.listed]:
         return found_cell(listed[0].text, [one.evidence for one in listed])
-    return absent_cell("The texts explain only the short form of the term.")
+    return absent_cell("The texts spell out this abbreviation, but give no meaning.")
 
 
 def _note(texts: Mapping[str, Sequence[Definition]], first: str, differing: Sequence[str]) -> str:

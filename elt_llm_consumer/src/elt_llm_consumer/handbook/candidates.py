@@ -100,7 +100,7 @@ class EntityCandidate:
 
     @property
     def name_keys(self) -> tuple[str, ...]:
-        """The keys of all names of the candidate, without duplicates."""
+        """The normalised forms of all names of the candidate entity, without duplicates."""
         return tuple(dict.fromkeys(map(joined_key, self.names)))
 
 
@@ -112,7 +112,7 @@ class CandidateIndex:
         self._by_key = {key: one for one in reversed(self.candidates) for key in reversed(one.name_keys)}
 
     def of(self, phrase: NounPhrase) -> EntityCandidate | None:
-        """Return the candidate whose name is the longest possible ending of the phrase, or None.
+        """Return the candidate entity whose name is the longest possible ending of the phrase, or None.
 
         If a capitalized word precedes this ending, the candidate must be a defined term or a capitalized name: a "Rules
         Committee" is a separate entity, and not just any "committee".
@@ -136,9 +136,9 @@ def find_candidates(
     aliases: Aliases,
     settings: HandbookSection,
 ) -> CandidateIndex:
-    """Return the candidates sorted by name.
+    """Find the candidate entities in sentences, tables and definitions. Return them sorted by name.
 
-    If there are more candidates than the settings allow, defined ones are kept first, then the most frequent ones.
+    If there are more than the settings allow, defined terms are kept first, then the most frequent names.
     """
     uses = _count_uses(sentences, in_tables)
     skipped = set(map(joined_key, settings.skip))
@@ -203,7 +203,7 @@ def _count_phrase(phrase: NounPhrase, uses: dict[str, PhraseUses]) -> None:
 
 
 def _suffix_keys(phrase: NounPhrase) -> Iterator[str]:
-    """Yield the keys of a phrase and of its endings, longest first; of a name with "of" or "for", only its own key."""
+    """Yield the keys of a phrase and its endings, longest first. A name such as "Chair of Council" has only one key."""
     written = tuple(word.written for word in phrase.words)
     for number in range(len(written) if NAME_PREPOSITIONS.isdisjoint(written) else 1):
         yield _key(written[number:])
@@ -252,7 +252,7 @@ def _may_be_name(name: str, one: PhraseUses) -> bool:
 def _candidate_reason(
     name: str, one: PhraseUses, settings: HandbookSection, kinds: KindWords
 ) -> CandidateReason | None:
-    """Return why a phrase is a candidate: its capitals, use in rules, or frequency; None if it is not a candidate."""
+    """Return why a phrase is a candidate entity: capitals, use in rules, or frequency; None if it is not one."""
     many = len(name.split()) > 1
     acts = one.acting + one.acted_on
     named = one.capital >= _CAPITAL_SHARE * (one.capital + one.small) and (many or acts > 0)

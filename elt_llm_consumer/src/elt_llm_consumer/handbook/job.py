@@ -34,7 +34,7 @@ from elt_llm_consumer.names.names import Names, is_german
 
 
 class HandbookModel:
-    """The candidates in the texts, their kinds, duties and relationships, and the matching entities of the model."""
+    """The candidate entities in the texts with their kinds, duties, relationships and matches in the model."""
 
     def __init__(self, context: JobContext) -> None:
         self.context = context
@@ -43,7 +43,7 @@ class HandbookModel:
 
     @cached_property
     def candidates(self) -> Sequence[EntityCandidate]:
-        """The candidates in sentences about the job's topics, sorted by name."""
+        """The candidate entities in sentences about the job's topics, sorted by name."""
         if not self.section.topics:
             return self._index.candidates
         named = {
@@ -59,23 +59,23 @@ class HandbookModel:
 
     @cached_property
     def kinds(self) -> Mapping[str, Cell]:
-        """The cells with the kinds of all candidates, by candidate key."""
+        """The cells with the kinds, such as role, of all candidate entities, by the keys of these."""
         return {one.key: self._kinds.cell(one) for one in self._index.candidates}
 
     @cached_property
     def relations(self) -> Sequence[CandidateRelation]:
-        """The relationships between candidates, from the sentences about the job's topics."""
+        """The relationships between candidate entities, from the sentences about the job's topics."""
         known = {one.key for one in self.candidates}
         relations = RelationFinder(self._index, self._kinds).find(self._on_topic)
         return [one for one in relations if one.source.key in known and one.target.key in known]
 
     @cached_property
     def duties(self) -> Mapping[str, Sequence[Duty]]:
-        """The duties and powers of each candidate, by the key of the candidate."""
+        """The duties and powers of each candidate entity, by its key."""
         return DutyFinder(self._index, self.section.duty_words).find(self._on_topic)
 
     def statements(self, candidate: EntityCandidate) -> Sequence[MentionStatement]:
-        """Return the statements that mention a candidate by itself, and not only as a part of a longer name."""
+        """Return the statements that mention a candidate entity by itself, not only as a part of a longer name."""
         return [
             one
             for one in self.mentions.of(candidate.key)
@@ -106,7 +106,7 @@ class HandbookModel:
 
     @cached_property
     def mentions(self) -> MentionIndex:
-        """The index of mentions by candidate key, in which the names of a candidate count as aliases of its key."""
+        """The index of mentions. A candidate entity is found by its key, which has the entity's names as aliases."""
         candidates = self._index.candidates
         groups = Aliases(tuple((one.key, *one.names) for one in candidates))
         german = is_german([one.name for one in candidates])
@@ -114,7 +114,7 @@ class HandbookModel:
 
     @cached_property
     def joined(self) -> JoinResult:
-        """The matches between the candidates and the entities of the enterprise model."""
+        """The matches between the candidate entities and the entities of the enterprise model."""
         model, candidates = self.context.model, self._index.candidates
         entities = entity_items(model.model.entities) if model else []
         aliases = collect_aliases(self.context.aliases, (), (), self._definitions)
@@ -133,15 +133,15 @@ _DESCRIBE = CatalogField(
     prompt=files("elt_llm_consumer.handbook").joinpath("describe_prompt.txt").read_text(encoding="utf-8")
 )
 _REASON_NOTES: Mapping[CandidateReason, str] = {
-    "defined": "Defined.",
-    "named": "Written with a capital.",
-    "acting": "Acts in rules, or is acted on.",
-    "used": "Often used.",
+    "defined": "The texts define the candidate.",
+    "named": "The texts write the candidate with a capital.",
+    "acting": "The candidate acts in rules, or is acted on.",
+    "used": "The texts use the candidate often.",
 }
 
 
 def _candidate_cells(model: HandbookModel, candidate: EntityCandidate) -> dict[str, Cell]:
-    """Return a candidate's cells except `description`. `in_model` exists only if the job has an enterprise model."""
+    """Return the cells of a candidate entity, except `description`. `in_model` exists only if there is a model."""
     statements, kind, most = model.statements(candidate), model.kinds[candidate.key], model.section.evidence
     cells = {
         "kind": kind,
@@ -159,7 +159,7 @@ def _candidate_cells(model: HandbookModel, candidate: EntityCandidate) -> dict[s
 def _definition(candidate: EntityCandidate) -> Cell:
     definitions = [one for one in candidate.definitions if not one.refers_to and one.pattern != "abbreviation"]
     if not definitions:
-        return absent_cell("The texts do not define it.")
+        return absent_cell("The texts do not define the candidate.")
     texts = tuple(dict.fromkeys(one.text for one in definitions))
     places = [one.evidence.supporting(one.text if len(texts) > 1 else "") for one in definitions]
     return found_cell(texts if len(texts) > 1 else texts[0], places, method="extractive")
@@ -174,11 +174,11 @@ def _other_names(candidate: EntityCandidate, statements: Sequence[MentionStateme
     places = defined or [one.evidence(one.weight) for one in met[:1]]
     if places:
         return found_cell(others, places)
-    return inferred_cell(others, "From the configured aliases.", confidence=0.9)
+    return inferred_cell(others, "These names come from the configured aliases.", confidence=0.9)
 
 
 def _mentions(candidate: EntityCandidate, statements: Sequence[MentionStatement], most: int) -> Cell:
-    note = _REASON_NOTES[candidate.why] + f" Acts {candidate.acting} times and is acted on {candidate.acted_on} times."
+    note = f"{_REASON_NOTES[candidate.why]} It acts {candidate.acting} times, is acted on {candidate.acted_on} times."
     if not statements:
         return inferred_cell(0, note)
     surest = sorted(statements, key=lambda one: not one.certain)[:most]
@@ -186,7 +186,7 @@ def _mentions(candidate: EntityCandidate, statements: Sequence[MentionStatement]
 
 
 def _sections(statements: Sequence[MentionStatement], most: int) -> Cell:
-    """Return a cell with the sections that mention a candidate; evidence is the first statement of each section."""
+    """Return a cell with the sections that mention a candidate entity. The first statement of each is the evidence."""
     by_section: dict[str, Evidence] = {}
     for one in statements:
         if one.section:
@@ -194,7 +194,7 @@ def _sections(statements: Sequence[MentionStatement], most: int) -> Cell:
     if not by_section:
         return absent_cell("No section mentions the candidate.")
     first = list(by_section)[:most]
-    note = f"The first {most} of {len(by_section)}." if len(by_section) > most else ""
+    note = f"The first {most} of {len(by_section)} sections are shown." if len(by_section) > most else ""
     return found_cell(tuple(first), [by_section[name] for name in first], confidence=1.0, note=note)
 
 
@@ -203,9 +203,9 @@ def _terms_of_reference(model: HandbookModel, candidate: EntityCandidate, kind: 
         return absent_cell("Only roles and organisations have duties and powers.")
     duties = model.duties.get(candidate.key, ())
     if not duties:
-        return absent_cell("No rule gives its duties or powers.")
+        return absent_cell("No rule gives the duties or powers of the candidate.")
     shown = duties[: model.section.most_statements]
-    note = f"The first {len(shown)} of {len(duties)}." if len(shown) < len(duties) else ""
+    note = f"The first {len(shown)} of {len(duties)} duties are shown." if len(shown) < len(duties) else ""
     places = [one.evidence.supporting(one.text) for one in shown]
     return found_cell(tuple(one.text for one in shown), places, method="extractive", note=note)
 
@@ -222,7 +222,7 @@ def _in_model(model: HandbookModel, candidate: EntityCandidate) -> Cell:
 
 
 class CandidateTask(RowTask):
-    """Makes the row of one candidate. If the settings request it, a language model writes the description."""
+    """Makes the row of one candidate entity. If the settings request it, a language model writes the description."""
 
     table = "candidates"
 
@@ -232,9 +232,9 @@ class CandidateTask(RowTask):
         self._model, self._writer, self._candidate = model, writer, candidate
 
     def material(self) -> RowMaterial:
-        """Return the cells of the candidate, and the statements for its description."""
+        """Gather the cells of the candidate entity, and the statements from which a model may describe it."""
         cells = _candidate_cells(self._model, self._candidate)
-        facts, prompt = FieldFacts(absent_cell("No language model was used to describe it.")), ""
+        facts, prompt = FieldFacts(absent_cell("No language model was used to describe the candidate.")), ""
         if self._writer is not None:
             statements = sorted(self._model.statements(self._candidate), key=lambda one: not one.certain)
             surest = statements[: self._model.section.evidence]
@@ -267,16 +267,16 @@ class RelationTask(RowTask):
         self._relation, self._most = relation, model.section.evidence
 
     def material(self) -> RowMaterial:
-        """Return the cells of this task's relationship: source, verb, target and their details."""
+        """Gather the cells of this relationship: source, verb, target, modality, cardinality and sentences."""
         relation, statements = self._relation, self._relation.statements
         surest = sorted(statements, key=lambda one: -one.score)[: self._most]
         places = [one.evidence for one in surest]
         counts = dict.fromkeys(one.count for one in statements if one.count)
         modalities = Counter(one.modality for one in statements if one.modality)
         ranked = sorted(modalities, key=lambda one: (-modalities[one], one))
-        verb = found_cell(relation.verb, places, note="From a definition." if relation.verb == KIND_OF else "")
+        verb = found_cell(relation.verb, places, note="Stated by a definition." if relation.verb == KIND_OF else "")
         if surest[0].again:
-            note = "The subject of the sentence is 'it', which refers to the subject of the sentence before."
+            note = "The subject of the sentence is 'it', which refers to the subject of the previous sentence."
             verb = inferred_cell(relation.verb, note, places, confidence=surest[0].score)
         cells = {
             "source": found_cell(relation.source.name, places),
@@ -290,14 +290,14 @@ class RelationTask(RowTask):
 
 
 def kind_name(model: HandbookModel, candidate: EntityCandidate) -> str:
-    """Return the kind of a candidate as a word; "unknown" without a kind."""
+    """Return the kind of a candidate entity, such as "role"; "unknown" if its kind is not known."""
     return str(model.kinds[candidate.key].value or UNKNOWN_KIND)
 
 
 def _values_cell(values: tuple[str, ...], statements: Sequence[RelationStatement], most: int) -> Cell:
     """Return a cell with `values`, the modalities or counts of a relationship, and at most `most` quotes for each."""
     if not values:
-        return absent_cell("The sentences do not give this detail.")
+        return absent_cell("No sentence gives this detail of the relationship.")
     by_value: Mapping[str, list[Evidence]] = {value: [] for value in values}
     for one in statements:
         for value in (one.modality, one.count):
@@ -320,11 +320,11 @@ class HandbookJob:
         self._model = HandbookModel(context)
 
     def tasks(self) -> Sequence[RowTask]:
-        """Return the tasks for candidates, sorted by name, then those for relationships, by source, verb and target."""
+        """Return the tasks: candidate entities sorted by name, then relationships by source, verb and target."""
         return self._tasks
 
     def result(self, rows: Sequence[Row]) -> JobResult:
-        """Return a result with the tables of candidates and relationships, and with counts."""
+        """Return a result with the tables of candidate entities and relationships, and with counts of both."""
         candidates = tuple(row for row in rows if "kind" in row.cells)
         relationships = tuple(row for row in rows if "kind" not in row.cells)
         topics = self._model.section.topics
@@ -335,7 +335,7 @@ class HandbookJob:
                 name=RelationTask.table, columns=RELATIONSHIP_COLUMNS, rows=relationships, groups=("kind of source",)
             ),
         )
-        notes = (f"Narrowed to: {', '.join(topics)}.",) if topics else ()
+        notes = (f"Only rows about these topics are shown: {', '.join(topics)}.",) if topics else ()
         return self._context.result(self.kind, tables, _figures(candidates, relationships), notes)
 
     @cached_property

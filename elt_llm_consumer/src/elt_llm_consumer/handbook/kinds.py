@@ -41,11 +41,11 @@ class KindClassifier:
         kinds: Mapping[EntityKind, Iterable[str]],
         acts: Mapping[str, Sequence[ParsedSentence]],
     ) -> None:
-        """`acts` lists, by candidate key, sentences in which the candidate does what only people do: decide, pay."""
+        """`acts` lists, by entity key, sentences in which the entity does what only people do: decide, pay."""
         self._index, self._words, self._acts = index, KindWords(kinds), acts
 
     def cell(self, candidate: EntityCandidate) -> Cell:
-        """Return a cell with the kind of a candidate.
+        """Return a cell with the kind of a candidate entity, such as role or document.
 
         Its verdict is `found` if a definition shows the kind, `inferred` if only the name or the actions show it, and
         `absent` otherwise.
@@ -54,11 +54,11 @@ class KindClassifier:
             self._by_definition(candidate)
             or self._by_name(candidate)
             or self._by_acts(candidate)
-            or absent_cell("Neither a definition, nor its name, nor what it does shows its kind.", confidence=0.5)
+            or absent_cell("No definition, name or action of the candidate shows its kind.", confidence=0.5)
         )
 
     def genus(self, candidate: EntityCandidate) -> tuple[Genus, EntityCandidate] | None:
-        """Return the first genus in the candidate's definitions that names another candidate, and that candidate."""
+        """Return the first general noun in the entity's definitions that is another entity, and this other entity."""
         for genus in _definition_genera(candidate):
             other = self._index.exactly(genus.words) or self._by_ending(genus.words)
             if other is not None and other.key != candidate.key:
@@ -74,7 +74,7 @@ class KindClassifier:
         for genus in _definition_genera(candidate):
             if (match := self._kind_of(genus)) is not None:
                 kind = "organisation" if genus.many and match[0] == "role" else match[0]
-                note = f"Its definition calls it '{match[1]}'."
+                note = f"The definition calls the candidate '{match[1]}'."
                 return found_cell(kind, [genus.definition.evidence], confidence=_BY_DEFINITION, note=note)
         near = self.genus(candidate)
         match = self._plain_kind(near[1]) if near else None
@@ -83,14 +83,14 @@ class KindClassifier:
         kind, relation = match[0], "a kind of"
         if near[0].many and kind == "role":
             kind, relation = "organisation", "several of"
-        note = f"Its definition calls it {relation} {near[1].name}."
+        note = f"The definition calls the candidate {relation} {near[1].name}."
         return found_cell(kind, [near[0].definition.evidence], confidence=_BY_GENUS, note=note)
 
     def _kind_of(self, genus: Genus) -> tuple[EntityKind, str] | None:
         return self._words.of(genus.words) or self._words.of(genus.first)
 
     def _plain_kind(self, candidate: EntityCandidate) -> tuple[EntityKind, str] | None:
-        """Return the kind shown by the words of a candidate's definitions or name alone, with these words, or None."""
+        """Return the kind that the words of an entity's definitions or name show, and these words; None without any."""
         matches = map(self._kind_of, _definition_genera(candidate))
         return next(filter(None, matches), None) or self._words.of(candidate.name)
 
@@ -103,19 +103,19 @@ class KindClassifier:
             return None
         confidence = _BY_NAME if len(candidate.name.split()) > 1 else _BY_ONE_WORD
         evidence = [one.evidence for one in candidate.definitions[:1]]
-        return inferred_cell(match[0], f"Its name ends in '{match[1]}'.", evidence, confidence=confidence)
+        return inferred_cell(match[0], f"The candidate's name ends in '{match[1]}'.", evidence, confidence=confidence)
 
     def _by_acts(self, candidate: EntityCandidate) -> Cell | None:
         acts = self._acts.get(candidate.key, ())
         if len(acts) < max(_MIN_ACTS, _SHARE_OF_ACTS * candidate.acting) or candidate.acting <= candidate.acted_on:
             return None
-        note = f"In {len(acts)} sentences, it does what only people do."
+        note = f"In {len(acts)} sentences, the candidate does what only people do."
         places = [one.evidence(_BY_ACTING) for one in acts[:_MIN_ACTS]]
         return inferred_cell("role", note, places, confidence=_BY_ACTING)
 
 
 def personal_acts(index: CandidateIndex, sentences: Iterable[ParsedSentence]) -> dict[str, list[ParsedSentence]]:
-    """Return, by candidate key, distinct sentences in which the candidate does what only people do: decide, pay."""
+    """Return distinct sentences in which candidate entities do what only people do (decide, pay), by entity key."""
     acts: dict[str, dict[str, ParsedSentence]] = {}
     for sentence in sentences:
         for clause in sentence.clauses:
@@ -127,7 +127,7 @@ def personal_acts(index: CandidateIndex, sentences: Iterable[ParsedSentence]) ->
 
 
 def _definition_genera(candidate: EntityCandidate) -> Iterator[Genus]:
-    """Yield the genus of each definition of a candidate, except definitions that only refer elsewhere."""
+    """Yield the genus (general noun) of each definition of an entity that gives a meaning: "person", "document"."""
     for one in candidate.definitions:
         if one.refers_to or one.pattern == "abbreviation":
             continue

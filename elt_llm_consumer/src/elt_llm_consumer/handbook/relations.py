@@ -1,4 +1,4 @@
-"""Find the relationships between candidates, the duties of roles and organisations, and the sentences stating them."""
+"""Find relationships between candidate entities, and duties of roles, with the sentences that state them."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ _NEGATED: Mapping[Modality, Modality] = {
 
 @dataclass(frozen=True)
 class RelationStatement:
-    """A sentence that states a relationship. `count` is the number of targets as stated, such as "each", or empty."""
+    """A sentence that states a relationship. `count` is the stated number of targets, such as "each", or empty."""
 
     source: EntityCandidate
     verb: str
@@ -44,7 +44,7 @@ class RelationStatement:
 
 @dataclass
 class CandidateRelation:
-    """A relationship between two candidates, with all distinct sentences that state it."""
+    """A relationship between two candidate entities, with all distinct sentences that state it."""
 
     source: EntityCandidate
     verb: str
@@ -136,7 +136,7 @@ class RelationFinder:
 
 
 def _verbs_and_targets(clause: SentenceClause) -> Iterator[tuple[str, VerbTarget, bool]]:
-    """Yield the verb of a clause with its preposition, each target, and whether the target is the actor."""
+    """For each target of a clause, yield the verb ("report to"), the target, and whether the target is the actor."""
     direct, after_prepositions = False, 0
     if clause.verb in _EMPTY and not clause.passive:
         return
@@ -183,14 +183,14 @@ _STATES = frozenset({"be", "have", "become", "include", "consist"})
 
 @dataclass(frozen=True)
 class Duty:
-    """A statement of what a candidate must or may do, with its evidence."""
+    """A statement of what a role or organisation must or may do, with its evidence."""
 
     text: str
     evidence: Evidence
 
 
 class DutyFinder:
-    """Finds the statements in which a candidate acts, and the list items under "The duties of X are:"."""
+    """Finds the duties of candidate entities: sentences in which they act, and lists under "The duties of X are:"."""
 
     def __init__(self, index: CandidateIndex, duty_words: Sequence[str]) -> None:
         """`duty_words` introduce a list of duties, such as "duties" in "The duties of the Board are:"."""
@@ -202,7 +202,7 @@ class DutyFinder:
         )
 
     def find(self, sentences: Sequence[ParsedSentence]) -> Mapping[str, list[Duty]]:
-        """Return, by candidate key, the distinct duties and powers of each candidate in the order of the texts."""
+        """Return the distinct duties and powers of each candidate entity, by its key, in the order of the texts."""
         found: dict[str, dict[str, Duty]] = {}
         for number, sentence in enumerate(sentences):
             for candidate, score in self._acting(sentence):
@@ -211,9 +211,9 @@ class DutyFinder:
         return {key: list(duties.values()) for key, duties in found.items()}
 
     def _acting(self, sentence: ParsedSentence) -> Iterable[tuple[EntityCandidate, float]]:
-        """Return each candidate whose duty a sentence states, with a score.
+        """Return each candidate entity whose duty a sentence states, with a score.
 
-        These are the subjects of the sentence, and the candidate whose duties the sentence or its heading announces.
+        These are the subjects of the sentence, and the entity whose duties the sentence or its heading announces.
         """
         announcement = sentence.text if sentence.text.endswith(":") else sentence.section.rsplit(" > ", 1)[-1]
         headed = self._whose(announcement)

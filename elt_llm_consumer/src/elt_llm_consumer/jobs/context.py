@@ -70,7 +70,7 @@ def open_job(
     """Open all inputs of a job for a `with` block. `embedding` and `llm` default to the configured models.
 
     Raises UsageError, UnknownCollection or SettingsError if the job file is wrong, FingerprintMismatch if a collection
-    was built with another embedding model, CorruptIndex if one is damaged, and ModelError if a model is missing.
+    was built with another embedding model, CorruptIndex if its index is damaged, and ModelError if a model is missing.
     """
     sources = file.spec.sources
     settings = _job_settings(file, loaded)
@@ -102,7 +102,7 @@ def open_job(
 
 
 def _field_engines(context: JobContext, loaded: LoadedSettings, opened: ExitStack) -> dict[str, Engine]:
-    """Open a search engine over the same generations for each profile, other than the job's, that a field names."""
+    """Open a search engine for each profile that a field names, except the job's own. Return them by profile."""
     spec, engine = context.file.spec, context.engine
     if engine is None:
         return {}
@@ -133,5 +133,5 @@ def _job_settings(file: JobFile, loaded: LoadedSettings) -> Settings:
 
 
 def _load_prompts(file: JobFile, loaded: LoadedSettings) -> Prompts | None:
-    """Return the project's prompts; None if the language model may not choose searches, their only use in a job."""
+    """Return the project's prompts; None if `search_again` is off, because a job needs prompts for nothing else."""
     return load_prompts(loaded.config_dir, loaded.project) if file.spec.catalog.search_again else None

@@ -33,7 +33,7 @@ class CorpusDocument:
     text: str = field(repr=False)
     outline: Outline = field(repr=False)
     marked: MarkedTerms = field(default_factory=MarkedTerms, repr=False)
-    """The terms that are marked up in the file."""
+    """The terms that the file's markup emphasises or defines, for example in bold."""
 
     @cached_property
     def pieces(self) -> tuple[TextPiece, ...]:
@@ -81,7 +81,7 @@ class Corpus:
         return {one.source[one.source.find("#") :]: one for one in self.documents if "#" in one.source}
 
     def part_evidence(self, part: str, words: str, score: float) -> tuple[Evidence, ...]:
-        """Return `words` in a part of a file as evidence; if empty or not found there, the part's first sentence.
+        """Return a quote of `words` from a part of a file. If the part lacks them, its first sentence is quoted.
 
         `part` is the name of the part, such as `#entity/1f0c`. The result is empty if the corpus has no document for
         this part.
@@ -134,7 +134,7 @@ _ENTITY, _RELATIONSHIP, _FACT_SHEET = "#entity/", "#relationship/", "#fact-sheet
 
 @dataclass(frozen=True)
 class ModelSource:
-    """An enterprise model, and the corpus with a document for each part of its file."""
+    """An enterprise model, and a corpus with one document for each entity and relationship in the model's file."""
 
     model: EnterpriseModel
     corpus: Corpus = field(repr=False)
@@ -156,7 +156,7 @@ class ModelSource:
 
 @dataclass(frozen=True)
 class InventorySource:
-    """An inventory, and the corpus with a document for each part of its file."""
+    """An inventory, and a corpus with one document for each fact sheet (record) of the inventory."""
 
     inventory: Inventory
     corpus: Corpus = field(repr=False)

@@ -49,7 +49,7 @@ class JobFile:
 
 
 def find_job_file(given: str, loaded: LoadedSettings, working_directory: Path) -> Path:
-    """Find a job file by path, or by name in `config/consumer`. Otherwise, raises UsageError with similar names."""
+    """Find a job file by path, or by name in `config/consumer`. Raises UsageError, with similar names, if not found."""
     return find_yaml_file(given, loaded.config_dir / CONSUMER_FOLDER, working_directory)
 
 
@@ -61,7 +61,7 @@ def load_job(path: Path, loaded: LoadedSettings) -> JobFile:
 
 
 def read_source_file(file: JobFile, name: str, kind: type[_Content], loaded: LoadedSettings) -> _Content | None:
-    """Read the file to which a job's setting `sources.NAME` is set; None if it is not set.
+    """Read the file that the setting `sources.NAME` of a job names. Return None if the setting is empty.
 
     Raises SettingsError if the file is missing, or if it is invalid (with the line of each mistake).
     """

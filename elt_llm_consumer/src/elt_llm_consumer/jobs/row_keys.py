@@ -30,9 +30,9 @@ def model_name(context: JobContext) -> str:
 
 
 def relevant_settings(context: JobContext, kind: str) -> dict[str, Any]:
-    """Return the settings on which rows depend in addition to their source text: those of the job kind and the models.
+    """Return the settings on which rows depend in addition to their inputs: those of the job kind and the models.
 
-    Search settings are not included, because the source text already contains the retrieved chunks.
+    Search settings are not included, because the inputs of a row already show which chunks were retrieved.
     """
     section = getattr(context.file.spec, kind, None)
     llm = context.settings.llm.model_dump(mode="json", include=_LLM_SETTINGS) if context.llm else {}

@@ -54,7 +54,7 @@ class OutputsSection(SettingsSection):
 
 
 class RunSection(SettingsSection):
-    """The settings of a run: profile, use of a model, and parallel rows."""
+    """The settings of a run: the profile, whether a language model is used, and how many rows are made in parallel."""
 
     profile: str = Field("default", description="The profile whose retrieval and model settings are used.")
     use_model: Literal["auto", "never"] = Field(
@@ -77,7 +77,7 @@ class GlossarySection(SettingsSection):
     )
     headings: tuple[str, ...] = Field(
         _listed("glossary", "headings"),
-        description="Headings under which lists are definitions. Other words of a heading may only join these.",
+        description="Headings above lists of definitions. A heading may join several of them: Terms and Definitions.",
     )
     term_headers: tuple[str, ...] = Field(
         _listed("glossary", "term_headers"),
@@ -136,19 +136,19 @@ class CatalogField(SettingsSection):
     listed_under: tuple[str, ...] = Field(
         (), description="Headings of table columns that list what the row's subject is responsible for, such as Duties."
     )
-    definitions: bool = Field(False, description="Whether a definition also counts as a sentence of this field.")
+    definitions: bool = Field(False, description="Whether a sentence that only defines the entity can also be a value.")
     cues: tuple[str, ...] = Field(
         (),
         description="A sentence must contain one of these words. * at the end matches any ending, ... between two "
         "words up to six words, # a number, #### a year. Lower case matches any case, capitals match only capitals.",
     )
     answers: tuple[str, ...] = Field(
-        (), description="Words between a person or body and its responsibility; the person or body is the value."
+        (), description="Words such as is responsible for; the person or body named before them is the value."
     )
     states: bool = Field(
         False,
-        description="Whether the entity must be the subject of the words' clause. An enumeration of its states "
-        '("is ordered, in use or scrapped") counts without any of the words.',
+        description="Whether the value is about states of the entity: one of the words must describe what happens to "
+        'it. A list of its states ("is ordered, in use or scrapped") needs none of the words.',
     )
     rule: bool = Field(
         False,
@@ -175,7 +175,7 @@ class CatalogSection(SettingsSection):
         (), description="Types of entities to include, such as DataObject; empty: all."
     )
     skip: tuple[str, ...] = Field((), description="Names of entities and terms to skip.")
-    deeper: tuple[str, ...] = Field((), description="Names of entities that are searched twice as deep.")
+    deeper: tuple[str, ...] = Field((), description="Names of entities that get twice as many chunks and values.")
     not_in_texts: tuple[str, ...] = Field(
         (), description="Names of entities that the texts are not expected to cover; their fields are not searched for."
     )
@@ -191,7 +191,7 @@ class CatalogSection(SettingsSection):
         "profile, for a field of which the first chunks support nothing or only a part.",
     )
     least_likeness: float = Field(
-        0.85, ge=0.5, le=1, description="Similarity from which two names count as the same; 1: never."
+        0.85, ge=0.5, le=1, description="Minimum similarity at which two names count as the same; 1: only equal names."
     )
     handbook_only: bool = Field(True, description="Whether defined terms that are missing from the model get rows.")
     record_words: tuple[str, ...] = Field(
@@ -199,7 +199,7 @@ class CatalogSection(SettingsSection):
         description='Words for the records of an entity: sentences about a "Case File" also describe a case.',
     )
     rule_words: tuple[str, ...] = Field(
-        _listed("catalog", "rule_words"), description="Words of sentences that demand, allow or forbid something."
+        _listed("catalog", "rule_words"), description="Words that show a demand, a permission or a prohibition."
     )
     relationship_sentences: int = Field(2, ge=0, le=20, description="Maximum sentences quoted for one relationship.")
 
@@ -265,7 +265,7 @@ EntityKind = Literal["role", "organisation", "document", "event", "rule", "proce
 
 
 class HandbookSection(SettingsSection):
-    """The settings of a handbook job: what counts as a candidate, words that decide its kind, and maximum numbers."""
+    """The settings of a handbook job: which names and nouns become rows, words that decide their kind, and limits."""
 
     topics: tuple[str, ...] = Field(
         (),

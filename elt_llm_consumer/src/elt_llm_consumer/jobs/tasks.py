@@ -47,7 +47,7 @@ class RowTask(ABC):
         return RowId(self.table, self.key)
 
     def inputs(self, cells: Mapping[str, Cell]) -> dict[str, Any]:
-        """Return the inputs of a row that depends only on its finished cells."""
+        """Return the inputs, as JSON, of a row that depends only on its name, its group and these finished cells."""
         return {"name": self.name, "group": self.group, "cells": {name: it.to_json() for name, it in cells.items()}}
 
     @abstractmethod

@@ -121,7 +121,7 @@ def _by_name(left: Sequence[NamedItem], right: Sequence[NamedItem], names: Names
         for form in _name_forms(one, names):
             for other, other_form in known.get("".join(names.key(form)), ()):
                 own = (form, other_form) == (one.name, other.name)
-                reason = "Both have this name." if own else f"'{one.name}' is also called '{other.name}'."
+                reason = "Both have the same name." if own else f"'{one.name}' is also called '{other.name}'."
                 yield JoinPair(one.key, other.key, "same" if own else "alias", 1.0, reason)
 
 
@@ -175,12 +175,12 @@ def term_items(definitions: Iterable[Definition]) -> list[NamedItem]:
 
 
 def term_name_key(term: str) -> str:
-    """Return the key of a term in a join: the folded words of the term."""
+    """Return the key of a term in a join: its words in lower case without diacritics, such as "cafe rule"."""
     return " ".join(words(term))
 
 
 def definition_names(definition: Definition) -> tuple[str, ...]:
-    """Return the names that a definition gives.
+    """Return the names that a definition gives: the term, its short form, and its aliases.
 
     For an abbreviation such as "AGM: Annual General Meeting", the long form comes first.
     """

@@ -59,7 +59,7 @@ def name_tokens(text: str, *, german: bool = False) -> list[NameToken]:
 
 
 def name_key(name: str, *, german: bool = False) -> tuple[str, ...]:
-    """Return the keys of a name's words, without leading articles. The last word is always kept."""
+    """Return the keys of a name's words without leading articles: "The Case Files" -> ("case", "file")."""
     keys = tuple(token.key for token in name_tokens(name, german=german))
     while len(keys) > 1 and keys[0] in _ARTICLES:
         keys = keys[1:]
@@ -73,7 +73,7 @@ def joined_key(name: str) -> str:
 
 @lru_cache(maxsize=100_000)
 def word_key(word: str, *, german: bool = False) -> str:
-    """Return a word in lower case and singular, without diacritics and possessive ending."""
+    """Return a word in lower case and singular, without diacritics and possessive ending: "Café's" -> "cafe"."""
     folded = fold(word).removesuffix("'s")
     folded = _AND.get(folded, folded)
     if word.endswith("s") and word[:-1].isupper() and len(word) >= _SHORT:
@@ -246,7 +246,7 @@ class _Node:
 
     after: dict[str, "_Node"] = field(default_factory=dict)
     ends: tuple[str, str] | None = None
-    """The name, and the form of it that ends at this node."""
+    """The name that ends at this node, and the form (name or alias) in which it is written here."""
 
 
 class Names:

@@ -19,12 +19,12 @@ class ValueOverride(SettingsSection):
 
     kind: str = Field("", description="Kind of job, such as catalog; unset: every kind.")
     table: str = Field(description="Table of the row.")
-    key: str = Field("", description="Key of the row, unless its name is given.")
+    key: str = Field("", description="Key of the row; leave it out if the name is given.")
     name: str = Field("", description="Name of the row, if unique in the table.")
     field: str = Field(description="Column of the value.")
     value: str | int | float | tuple[str, ...] | None = Field(description="The value; null marks the field as absent.")
     by: str = Field(min_length=1, description="Name of the curator.")
-    at: date = Field(description="When, such as 2026-01-31.")
+    at: date = Field(description="Date of the change, such as 2026-01-31.")
     reason: str = Field("", description="The curator's reason.")
     quote: str = Field("", description="A verbatim quote of a document that supports the value.")
     source: str = Field("", description="The document of the quote; unset: the first that contains it.")
@@ -92,8 +92,8 @@ class CuratedValues:
                 for table, key, name in waiting
             )
             if number not in self._applied and not comes:
-                no_table = f" (a {self._kind} job has no such table; set `kind` to the kind of job that has it)"
-                found.append(f"Curated value without a row: {override}{'' if override.table in columns else no_table}.")
+                hint = f" (a {self._kind} job has no such table; set `kind` to the kind of job that has it)"
+                found.append(f"Curated value matches no row: {override}{'' if override.table in columns else hint}.")
             elif number in self._applied and override.field not in columns.get(override.table, ()):
                 found.append(f"Curated value for an unknown column: {override}.")
         return found
@@ -103,7 +103,7 @@ class CuratedValues:
         notes = [_overruled_value(found)] if found else []
         if override.quote and not evidence:
             notes.append(_QUOTE_NOT_FOUND)
-            self._problems.append(f"Curated value: {override}: {_QUOTE_NOT_FOUND}")
+            self._problems.append(f"Curated value for {override}: {_QUOTE_NOT_FOUND}")
         return Cell(
             value=override.value if override.value not in ("", ()) else None,
             verdict="absent" if override.value in (None, "", ()) else "found",
@@ -126,7 +126,7 @@ class CuratedValues:
 
 def _overruled_value(cell: Cell) -> str:
     if cell.verdict == "absent":
-        return "It replaces an absent value."
+        return "The curated value replaces an absent value."
     value = ", ".join(cell.value) if isinstance(cell.value, tuple) else str(cell.value)
     short = value if len(value) <= _MAX_NOTE_LENGTH else value[:_MAX_NOTE_LENGTH] + " ..."
-    return f"It replaces ({cell.verdict}, {cell.method}): {short}"
+    return f"The curated value replaces this value ({cell.verdict}, {cell.method}): {short}"

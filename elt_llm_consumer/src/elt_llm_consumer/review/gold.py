@@ -52,7 +52,7 @@ class GoldShare:
 
 @dataclass(frozen=True)
 class GoldReport:
-    """The shares of correct results, and one remark for each error."""
+    """The comparison of a result with gold files: shares of correct items, and one remark for each error."""
 
     job: str
     kind: str
@@ -60,7 +60,7 @@ class GoldReport:
     remarks: tuple[str, ...] = field(default=())
 
     def share(self, name: str) -> GoldShare:
-        """Return the share of this name. Raises KeyError if it was not counted."""
+        """Return the share with this name, such as "recall". Raises KeyError if it was not counted."""
         return {one.name: one for one in self.shares}[name]
 
     def lines(self, most_remarks: int = _MAX_REMARKS) -> list[str]:
@@ -86,7 +86,7 @@ _AFTER_ES = ("ses", "shes", "ches", "xes", "zes")
 
 
 def gold_term_key(term: str) -> tuple[str, ...]:
-    """Return the normal form of a term: folded words in the singular, without a leading article."""
+    """Return the normal form of a term, without case, number and article: "The Case Files" -> ("case", "file")."""
     folded = [part for word in words(term) for part in word.replace("'s", "").split("-") if part]
     if len(folded) > 1 and folded[0] in _ARTICLES:
         folded = folded[1:]
@@ -94,7 +94,7 @@ def gold_term_key(term: str) -> tuple[str, ...]:
 
 
 def _content_words(text: str) -> list[str]:
-    """Return the folded words of a text, without single letters and digits, since these usually number clauses."""
+    """Return the words of a text in lower case, without single letters and digits, which usually number clauses."""
     return [word for word in words(text) if len(word) > 1]
 
 
@@ -150,7 +150,7 @@ GoldLine = TypeVar("GoldLine", bound=EnterpriseRecord)
 
 
 class GoldTerm(EnterpriseRecord):
-    """A definition that a correct glossary contains. `also` lists other patterns that it follows, such as `nested`."""
+    """A definition that a correct glossary contains. `also` lists further patterns that fit it, such as `nested`."""
 
     term: str = Field(min_length=1)
     pattern: GoldPattern
@@ -192,7 +192,7 @@ class GoldEntity(EnterpriseRecord):
 
 
 class GoldPlace(EnterpriseRecord):
-    """The place of expected words: the document and the page."""
+    """The document and the page in which expected words occur."""
 
     document: str
     page: int | None = Field(None, ge=1)
@@ -206,7 +206,7 @@ class GoldWords(EnterpriseRecord):
 
 
 class GoldField(EnterpriseRecord):
-    """An expected field of an entity: whether the sources contain its value.
+    """The expected cell of one entity and field. `verdict` gives whether the sources contain the value.
 
     A correct cell contains one of the texts in `any_of`.
     """
@@ -266,7 +266,7 @@ class _RowsByName:
         return self._written.get(name) or self._same.get(gold_term_key(name))
 
     def class_of(self, name: str, classes: Collection[str]) -> str | None:
-        """Return which of the `classes` the row with this name contains; None if it contains none."""
+        """Return the value in the row with this name that is one of `classes`, such as "THIN"; None without one."""
         row = self.get(name)
         texts = _column_texts(row, row.cells) if row else ()
         return next((text for text in texts if text in classes), None)
@@ -364,7 +364,7 @@ def _compare_fields(entities: Table, folder: Path) -> tuple[list[GoldShare], lis
     remarks = [f"{one.entity}, {one.field}: expected {one.verdict}" for one in wrong]
     for one, cell in without:
         begin = " / ".join(_cell_values(cell))[:100]
-        remarks.append(f"{one.entity}, {one.field}: without the words of the gold file: {begin}")
+        remarks.append(f"{one.entity}, {one.field}: lacks the words of the gold file: {begin}")
     return shares, remarks
 
 
@@ -382,7 +382,7 @@ def _compare_glossary(result: JobResult, folder: Path) -> tuple[list[GoldShare],
     """Compare the terms with the gold glossary in `folder`. Return shares, and a remark on each error.
 
     The shares are the precision, the recall for each pattern of definitions, the contradictions found, and the
-    distractors that are not listed as definitions.
+    distractors (texts that only look like definitions) that are not listed.
     """
     rows = [row for table in result.tables if table.name in _GLOSSARY_TABLES for row in table.rows]
     gold = _read_gold(folder, "glossary.jsonl", GoldTerm)
@@ -464,7 +464,7 @@ def _conflicts(rows: Sequence[Row], gold: Sequence[GoldTerm]) -> tuple[list[Gold
     }
     both = len(wanted.keys() & shown.keys())
     remarks = [f"contradiction not shown: {wanted[key]}" for key in wanted if key not in shown]
-    remarks += [f"no contradiction: {shown[key]}" for key in shown if key not in wanted]
+    remarks += [f"contradiction shown that is not in the gold file: {shown[key]}" for key in shown if key not in wanted]
     shares = [
         GoldShare("contradictions shown", both, len(wanted)),
         GoldShare("contradictions that are right", both, len(shown)),
@@ -487,7 +487,7 @@ _SHEET = "#fact-sheet/"
 
 
 def _compare_matching(entities: Table, folder: Path) -> tuple[list[GoldShare], list[str]]:
-    """Return F1 of the joins with fact sheets, with terms and overall, and the share of near-duplicates kept apart.
+    """Return remarks on wrong joins, and shares: F1 of joins with fact sheets and terms, near-duplicates kept apart.
 
     Only terms with a meaning in the gold file count, because a row shows its term by quoting this meaning.
     """

@@ -36,7 +36,7 @@ def attach_reviews(result: JobResult, reviews: Mapping[RowId, StoredReview]) -> 
 
 
 def shown_rows(result: JobResult, read: Mapping[RowId, frozenset[QuotedDocument]]) -> list[OutputRow]:
-    """Return the rows of a result as they are stored, for reviews to refer to.
+    """Return the rows of a result in the form in which they are stored. Reviews refer to the stored rows.
 
     `read` lists, by row, further documents whose text the row may contain.
     """
@@ -66,7 +66,7 @@ MAX_REVIEWER_LENGTH = 200  # characters
 
 
 class RowChanged(EltError):
-    """The row has changed since the reviewer saw it."""
+    """Raised if a row has changed since its reviewer saw it."""
 
 
 def save_review(
@@ -95,7 +95,7 @@ def save_review(
 def review_history(state: Database, name: JobName, row: str) -> list[StoredReview]:
     """Return all reviews of a row, oldest first. `row` is its key or its name in any case.
 
-    Raises UsageError if the job has written no such row (with similar names), or several rows of this name.
+    Raises UsageError, with similar names, if the job has written no such row, and if several rows have this name.
     """
     shown = JobRowTable(state).shown(name)
     names = {place: Row.model_validate_json(one.content).name for place, one in shown.items()}

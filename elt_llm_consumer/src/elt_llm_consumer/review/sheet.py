@@ -53,7 +53,7 @@ class SheetRow:
     origin: str = ""
     """The job that wrote the sheet, such as `glossary of rules`; empty if the sheet lacks this column."""
     edition: str = ""
-    """The first digits of the row's digest when the sheet was written; empty if the sheet lacks this column."""
+    """The first digits of the hash of the row when the sheet was written; empty if the sheet lacks this column."""
 
 
 def read_sheet(path: Path) -> list[SheetRow]:
@@ -251,7 +251,7 @@ class _ReviewImporter:
         elif status == "REJECTED" and not line.reviewer:
             self.problems.append(f"{line.where}: the rejection of '{row.place.key}' needs the name of its reviewer")
         elif row.place in self._seen:
-            self.problems.append(f"{line.where}: '{row.place.key}' was already reviewed in {self._seen[row.place]}")
+            self.problems.append(f"{line.where}: '{row.place.key}' is already reviewed in {self._seen[row.place]}")
         elif max(len(line.reviewer), len(line.comment)) > MAX_COMMENT_LENGTH:
             self.problems.append(
                 f"{line.where}: the reviewer or comment has more than {MAX_COMMENT_LENGTH:,} characters"
@@ -301,7 +301,7 @@ class _ReviewImporter:
         if fields:
             self.notes.append(
                 f"{line.where}: '{row.place.key}' has another {', '.join(fields)} in the last output, so its"
-                " review is stale. Correct values with sources.curated"
+                " review is stale. To correct a value, put it into the file that sources.curated names"
             )
         elif not row.digest.startswith(line.edition):
             self.notes.append(
@@ -319,7 +319,7 @@ class _ReviewImporter:
         if (found := self.find_row(line)) is not None:
             return found
         table, key = unescape_formula(line.table), line.key
-        problem, name, known = f"'{table}' has no row '{key}'.", key, self._keys.get(table, [])
+        problem, name, known = f"the table '{table}' has no row '{key}'.", key, self._keys.get(table, [])
         if table not in self._keys:
             problem, name, known = f"the job has no table '{table}'.", table, list(self._keys)
         hint = nearest_names(name, known) if len(self.problems) < _MAX_HINTS else ""

@@ -55,7 +55,7 @@ class RowPrompter:
         if written.finish != "stop":
             raise UnusableReply(
                 f"The language model's reply is truncated ({written.finish}).",
-                hint="Allow longer answers in the settings of the model's server, or shorten the task in the prompt",
+                hint="Allow longer answers in the settings of the model's server, or shorten the task in the prompt.",
             )
         return written.text
 

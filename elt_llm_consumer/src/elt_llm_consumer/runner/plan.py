@@ -105,7 +105,7 @@ class RunPlan:
 def tasks_to_gather(
     tasks: Sequence[RowTask], chosen: Collection[RowId], kept: Collection[RowId], limit: int | None
 ) -> list[RowTask]:
-    """Return the tasks with stored rows, which may be reused, and the first `limit` selected tasks without one."""
+    """Return the tasks with stored rows, which may be reused, and the first `limit` selected tasks without any."""
     new = [task.place for task in tasks if task.place in chosen and task.place not in kept]
     wanted = {*new[:limit]}
     return [task for task in tasks if task.place in wanted or task.place in kept]
@@ -116,4 +116,4 @@ def reject_duplicate_keys(tasks: Sequence[RowTask]) -> None:
     counts = Counter(task.place for task in tasks)
     for place in (place for place, count in counts.items() if count > 1):
         problem = f"Two rows of the table '{place.table}' have the key '{place.key}'."
-        raise UsageError(problem, hint="This is a bug: row keys must be unique.")
+        raise UsageError(problem, hint="This is a bug in the program. Please report it.")

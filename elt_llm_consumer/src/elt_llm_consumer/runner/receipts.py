@@ -1,4 +1,4 @@
-"""Write a receipt beside each output file. It records the inputs, which `elt-llm replay` checks."""
+"""Write a receipt beside each output file: a record of its inputs, which `elt-llm replay` checks later."""
 
 import hashlib
 import importlib.metadata
@@ -46,7 +46,7 @@ class ReceiptQuote(EnterpriseRecord):
 
 
 class OutputReceipt(EnterpriseRecord):
-    """The inputs of one output file. The time is only in the receipt, so that equal outputs have equal bytes."""
+    """The record of what one output file was made from. The time is only here, so that equal outputs stay equal."""
 
     format: int = 1
     output: str = Field(description="Name of the file in the receipt's folder.")
@@ -79,7 +79,7 @@ def write_receipts(
 
 
 def receipt_settings(context: JobContext, kind: str, recipe: int) -> dict[str, Any]:
-    """Return the settings on which a result may depend."""
+    """Return, as JSON values, all settings on which a result may depend, for the receipt of the result."""
     spec, settings = context.file.spec, context.settings
     curated = context.file.folder / (spec.sources.curated or "")
     return {

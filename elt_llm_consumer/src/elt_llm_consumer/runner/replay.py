@@ -35,7 +35,7 @@ _MAX_VALUE_LENGTH = 80  # maximum characters of a value that a difference shows
 
 @dataclass(frozen=True)
 class ReplayReport:
-    """The differences from the receipt, one sentence each. If only libraries have changed, an output is still valid."""
+    """The changes since a receipt was written, one line each. Changes in `libraries` alone leave an output valid."""
 
     receipt: str
     output: tuple[str, ...]
@@ -113,9 +113,9 @@ def _quote_problem(quote: ReceiptQuote, document: CorpusDocument | None) -> str:
     if document is None:
         return f"{where}: the document is missing"
     if quote_hash(document.text[start:end]) != quote.quote_hash:
-        return f"{where}: the text at its span has changed"
+        return f"{where}: the quoted text has changed"
     page = document.outline.page_at(start)
-    return "" if page == quote.page else f"{where}: on page {page}, no longer on page {quote.page}"
+    return "" if page == quote.page else f"{where}: the quote is on page {page}, no longer on page {quote.page}"
 
 
 def _document_changes(before: tuple[ReceiptDocument, ...], after: tuple[ReceiptDocument, ...]) -> list[str]:

@@ -188,9 +188,8 @@ class JobRunner:
                 self._progress.advance(detail=_progress_text(plan.cost.kept, ran, outcome.item.task.name))
                 out_of_reach = out_of_reach + 1 if isinstance(outcome.error, ModelUnavailable | ModelMissing) else 0
                 if out_of_reach >= _MAX_MODEL_FAILURES:
-                    ran.notes.append(
-                        f"The run was stopped: the language model was unreachable for {out_of_reach} consecutive rows."
-                    )
+                    reason = f"the language model was unreachable for {out_of_reach} consecutive rows"
+                    ran.notes.append(f"The run was stopped: {reason}. Start the model's server, and run the job again.")
                     break
         return made
 

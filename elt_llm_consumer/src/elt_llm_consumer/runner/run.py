@@ -57,8 +57,8 @@ def create_job(kind: str, context: JobContext) -> BatchJob:
 def recipe_number(kind: str) -> int:
     """Return the version number of a job kind's prompts.
 
-    After an increase, all rows are made again, at full cost. Increase the number if a change in the program gives other
-    rows for the same inputs. Rows that no model writes are remade after every change anyway, since they cost little.
+    Increase it when a change in the program gives other rows for the same inputs. All rows that a model writes are then
+    made again, at full cost. The other rows are remade after every change of the program, since they cost little.
     """
     recipes: dict[str, int] = {"catalog": 3, "glossary": 2, "handbook": 3}
     return recipes.get(kind, 1)
@@ -76,7 +76,7 @@ def read_curated(context: JobContext, kind: str, loaded: LoadedSettings) -> Cura
 def finish_result(
     job: BatchJob, plan: RunPlan, ran: RunResult, curated: CuratedValues, state: Database, name: JobName
 ) -> JobResult:
-    """Return the final result of a job. Equal rows, reviews and curated values give an equal result."""
+    """Return the result of a job with curated values, reviews, and notes on missing rows and on mistakes."""
     rows = [curated.row(place.table, row) for place, row in ran.rows.items()]
     result = map_rows(job.result(rows), curated.row)
     waiting = [(task.table, task.key, task.name) for task in plan.tasks if task.place not in ran.rows]
@@ -189,7 +189,7 @@ def _write_files(result: JobResult, context: JobContext, plan: RunPlan, ran: Run
 def _report(
     result: JobResult, context: JobContext, plan: RunPlan, ran: RunResult, files: Sequence[Path], seconds: float
 ) -> RunReport:
-    nothing = () if files else ("No output was written, because there are no rows.",)
+    nothing = () if files else ("No output was written, because no row was made.",)
     return RunReport(
         job=context.file.name,
         kind=result.kind,

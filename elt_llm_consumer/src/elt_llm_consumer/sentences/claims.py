@@ -31,7 +31,7 @@ _MIN_SHARE_SHORT, _MIN_SHARE = 0.75, 0.5
 
 
 def makes_claim(text: str, titles: Collection[str] = ()) -> bool:
-    """Return whether `text` makes a claim; `titles` are the headings above the chunks that support the text."""
+    """Return whether `text` makes a claim, unlike a heading. `titles` are the headings above the supporting chunks."""
     bare = strip_markup(text).strip()
     if _folded_title(bare) in {_folded_title(title) for title in titles} - {""}:
         return False
@@ -81,8 +81,8 @@ def _is_verb(words: list[str], at: int, *, is_whole: bool) -> bool:
 def check_word_overlap(sentences: Sequence[GroundedSentence], tokeniser: KeywordTokeniser) -> list[GroundedSentence]:
     """Return the sentences, with a lower verdict for each sentence whose quotes contain too few of its words.
 
-    A sentence of at most four stems is unsupported unless one quote contains three quarters of the stems. A longer
-    sentence is partly supported unless the quotes together contain half of its stems.
+    A sentence of at most four word stems keeps its verdict only if one quote contains three quarters of them; otherwise
+    it is unsupported. If the quotes of a longer sentence contain less than half of its stems, it is partly supported.
     """
     return [_check_sentence(sentence, tokeniser) for sentence in sentences]
 

@@ -1,4 +1,4 @@
-"""Read noun phrases and clauses by rules. A clause has subjects, a verb, a modality such as "must", and targets."""
+"""Read noun phrases and clauses by rules. A clause has subjects, a verb, a modality such as "must", and objects."""
 # ruff: noqa: SIM905 - word lists are easier to read as text.
 
 from collections.abc import Iterator, Sequence
@@ -90,7 +90,7 @@ class VerbTarget:
 
 @dataclass(frozen=True)
 class SentenceClause:
-    """A clause: its subjects, its verb in the base form, and its targets. `passive` means that the voice is passive.
+    """A clause: its subjects, its verb in the base form, and its targets (objects and prepositional phrases).
 
     The verb "be" means that the subject is the target, and "have" that the subject has the target.
     """
@@ -311,7 +311,7 @@ class SentenceReader:
     def _predicate(
         self, words: Sequence[SentenceWord], verb: int, before: Modality | None
     ) -> tuple[SentenceClause, int, Modality | None] | None:
-        """Return a verb's clause, the position after its targets, and the modality that a further bare verb shares."""
+        """Return a verb's clause, the position after it, and the modality of a next verb: "must read and sign"."""
         low = words[verb].low
         if low in _GERMAN_MODALS:
             return self._german_predicate(words, verb)
@@ -459,7 +459,7 @@ class SentenceReader:
 
 
 def _determiners(words: Sequence[SentenceWord], at: int) -> tuple[int, str, bool]:
-    """Return the position after the determiners, the quantity, and whether there are determiners."""
+    """Return the position after determiners such as "at least two", their quantity, and whether there are any."""
     first, quantity = at, list[str]()
     while first < len(words) and (first == at or not words[first].separator):
         counting = next((one for one in _COUNTING if _words_match(words, first, one)), None)
