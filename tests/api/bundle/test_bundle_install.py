@@ -225,7 +225,7 @@ def test_a_manifest_with_an_unexpected_structure_is_refused(bundle: Path, tmp_pa
 
 def test_a_bundle_with_a_newer_format_version_is_refused(bundle: Path, tmp_path: Path) -> None:
     with_manifest(bundle, version=2)
-    assert "version 2 of the format" in str(refused(bundle, tmp_path / "project"))
+    assert "format version 2" in str(refused(bundle, tmp_path / "project"))
 
 
 def test_a_bundle_is_refused_if_there_is_too_little_disk_space_to_unpack_its_packages(
