@@ -59,7 +59,7 @@ def calibration_text(calibrations: "list[ProfileCalibration]", collection: str) 
         f"{local_time(one.fitted_at)} for profile {one.profile}{_STATE_NOTES[one.state]}" for one in calibrations
     ]
     stale = any(one.state == "stale" for one in calibrations)
-    return "; ".join([*described, *([f"again: elt-llm eval --calibrate -c {collection}"] if stale else [])])
+    return "; ".join([*described, *([f"to renew: elt-llm eval --calibrate -c {collection}"] if stale else [])])
 
 
 def _readable_profiles(loaded: "LoadedSettings") -> "Mapping[str, Settings]":

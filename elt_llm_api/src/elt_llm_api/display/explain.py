@@ -66,7 +66,7 @@ def _value_text(value: Any) -> str:
 
 
 def _entry_text(value: Any) -> str:
-    """Format the value of a mapping's entry: a number, a text, or a list of alternatives."""
+    """Format the value of a mapping's entry: `2` -> ` 2`, `"fee"` -> `: fee`, `["fee", "cost"]` -> `: fee or cost`."""
     if isinstance(value, list | tuple) and all(isinstance(inner, str) for inner in value):
         value = " or ".join(value)
     text = _scalar_text(value)

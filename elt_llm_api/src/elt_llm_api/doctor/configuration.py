@@ -83,7 +83,7 @@ def network_guard(_: DoctorFacts) -> CheckVerdict:
         return ok("files are read without a network")
     return warning(
         "no network namespace is available here: a file that exploits its reader could reach the network",
-        "Allow user namespaces (sysctl kernel.unprivileged_userns_clone=1), or cut the network off from outside",
+        "Allow user namespaces (sysctl kernel.unprivileged_userns_clone=1), or block the network of this machine",
     )
 
 

@@ -75,7 +75,7 @@ def unfinished_runs(loaded: LoadedSettings) -> CheckVerdict:
     if not has_store(loaded.workspace):
         return ok("nothing ingested yet")
     if lock_holder(loaded.workspace):
-        return ok("one is running")
+        return ok("a writing command is running now")
     with open_store(loaded.workspace) as store:
         runs = store.collections.unfinished_runs()
     if not runs:
@@ -100,7 +100,7 @@ def collections(loaded: LoadedSettings) -> CheckVerdict:
 
 
 def database_server(loaded: LoadedSettings) -> CheckVerdict:
-    """Check the version of the database server, our rights on it, and its session locks, if one is used."""
+    """Check a PostgreSQL server, if one is used: its version, the rights of its user, and its session locks."""
     if not loaded.workspace.is_shared:
         return ok("none: storage.backend is sqlite")
     from elt_llm_core.store.postgres import describe_server

@@ -50,7 +50,7 @@ def ollama_host(facts: DoctorFacts) -> CheckVerdict:
     except ValueError:
         return warning("OLLAMA_HOST is not an address, and is ignored", "Correct or unset it")
     if meant == used.rstrip("/"):
-        return ok(f"OLLAMA_HOST is {meant} too")
+        return ok(f"OLLAMA_HOST is {meant}, as in the settings")
     shown = f"OLLAMA_HOST is {_without_password(host)}, and is ignored: {_without_password(used)} is used"
     return warning(shown, f"Set ollama.base_url to {meant}")
 
