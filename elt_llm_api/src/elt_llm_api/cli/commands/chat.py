@@ -71,7 +71,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     yes: bool,
     as_json: bool,
 ) -> int:
-    """Have a conversation. A follow-up such as "And for juniors?" is completed from the earlier turns and shown.
+    """Have a conversation. A follow-up such as "And for juniors?" becomes a full question, which is shown.
 
     Conversations are stored on this machine, beside the collections. Type /help for the commands.
     """
@@ -144,7 +144,7 @@ def _delete_session(sessions: SessionTable, session_id: str, yes: bool, as_json:
 
 @dataclass
 class ChatSession(Closeable):
-    """The current conversation and its engine. A conversation is created with its first answer."""
+    """The conversation of a running chat, with its engine. The conversation is stored from its first answer on."""
 
     context: CommandContext
     sessions: SessionTable
@@ -194,10 +194,10 @@ class ChatSession(Closeable):
         return result
 
     def explained(self) -> tuple[TraceStage, ...]:
-        """Repeat the last search and return its trace, followed by the stored stages of the last answer.
+        """Search again for the last question, and return the trace of its answer with the details of every chunk.
 
-        The search is repeated because the stored trace omits unused chunks, which a purge could not find there. Raises
-        UsageError before the first answer, and RetrievalError.
+        The stored trace omits chunks that the answer does not use, because a purge could not find and erase them there.
+        Raises UsageError before the first answer, and RetrievalError.
         """
         last = self.last
         stages = self.engine.search(last.understood, explain=True).stages
@@ -238,12 +238,12 @@ _QUESTION_WIDTH = 60
 
 
 class ChatExit(Exception):
-    """The user ended the chat."""
+    """Raised by `/quit` to end the chat."""
 
 
 @dataclass(frozen=True)
 class SlashCommand:
-    """A slash command; `run` returns the lines to print."""
+    """A command of the chat, such as `/save FILE`. `run` carries it out and returns the lines to print."""
 
     name: str
     argument: str
@@ -432,7 +432,10 @@ def _answer(session: ChatSession, line: str, printed: set[str]) -> Iterable[str]
 
 
 def _with_new_notes(result: QueryResult, printed: set[str]) -> QueryResult:
-    """Keep only the notes that were not printed before. The note on how the question was understood is left out."""
+    """Return the result with only the notes that are not in `printed`, and add these to `printed`.
+
+    The note on how the question was understood is left out, because it is printed above the answer.
+    """
     notes = tuple(note for note in result.notes if note not in printed and not note.startswith(_REWRITTEN_PREFIX))
     printed.update(notes)
     return result.model_copy(update={"notes": notes})
@@ -444,7 +447,7 @@ def converse_in_json(session: ChatSession) -> int:
     for line in question_lines():
         try:
             if line.startswith("/"):
-                raise UsageError("Commands do not work with --json.", hint="Send questions, or remove --json.")
+                raise UsageError("Slash commands do not work with --json.", hint="Send questions, or remove --json.")
             result = session.ask(line)
         except EltError as error:
             failed = True

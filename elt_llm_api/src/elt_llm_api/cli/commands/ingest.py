@@ -66,7 +66,9 @@ def command(  # noqa: PLR0913 - one parameter for each option
     task, named = _create_task(context, loaded, paths, collection, job)
     report_file = context.working_directory / report if report else None
     if report_file is not None and not report_file.parent.is_dir():
-        raise UsageError(f"There is no folder {report_file.parent} for the report.")
+        raise UsageError(
+            f"There is no folder {report_file.parent} for the report.", hint="Create it, or name another file."
+        )
     with IngestSession(task, loaded, flags, " ".join(["elt-llm ingest", *named])) as session:  # type: ignore[arg-type]
         if dry_run:
             return _print_plan(session, report_file, as_json=as_json)

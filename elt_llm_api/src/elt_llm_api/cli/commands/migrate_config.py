@@ -128,7 +128,10 @@ def _model_of(kind: str) -> type[BaseModel]:
 
 
 def _leaves(content: Mapping[str, Any], model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield each value with its dotted key. A mapping that is not a section of the settings counts as one value."""
+    """Yield each value with its dotted key: `{"llm": {"model": "m"}}` -> `("llm.model", "m")`.
+
+    A mapping that is not a section of the settings counts as one value.
+    """
     from elt_llm_core.settings.loader import section_model
 
     for key, value in content.items():
