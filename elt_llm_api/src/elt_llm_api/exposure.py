@@ -118,10 +118,10 @@ def _bind_error(host: str, port: int, error: OSError | OverflowError) -> UsageEr
             hint="Try: elt-llm serve --port 0, which chooses a free one",
         )
     if number == errno.EACCES:
-        return UsageError(f"Port {port} is not allowed for this user.", hint="Choose one above 1023: --port 7860")
+        return UsageError(f"This user may not listen at port {port}.", hint="Choose one above 1023: --port 7860")
     if number == errno.EADDRNOTAVAIL:
         return _unknown_address(host)
-    return UsageError(f"Cannot listen at {host}, port {port}: {error}.", hint="Choose another: --host, --port")
+    return UsageError(f"Cannot listen at {host}, port {port}: {error}.", hint="Choose others: --host, --port")
 
 
 def _unknown_address(host: str) -> UsageError:

@@ -129,15 +129,12 @@ def _add_language_model(parts: BundleParts, profile: str, settings: Settings) ->
 
 
 def _replace_path(parts: BundleParts, profile: str, key: str, value: str) -> None:
-    """Let the installed program use `value` instead of the path in the setting `key`, such as `llm.model`.
-
-    Raises UsageError if only a profile has this path.
-    """
+    """Use `value` on the target instead of the path in a setting. Raises UsageError if only a profile has this path."""
     variable = f"ELT_LLM_{key.replace('.', '__').upper()}"
     if profile and parts.environment.get(variable) != value:
         raise UsageError(
             f"The profile '{profile}' sets {key} to a path that exists only on this machine.",
-            hint=f"Move the model into the folder of models, and set {key} to {Path(value).name}",
+            hint=f"Move the model into the folder of models (storage.models_dir), and set {key} to {Path(value).name}",
         )
     parts.environment[variable] = value
 
@@ -179,8 +176,7 @@ def add_configuration(parts: BundleParts, loaded: LoadedSettings) -> None:
 def collect_wheels(extras: Iterable[str], folder: Path, say: Say) -> None:
     """Download the wheels of uv.lock for this Python and system into `folder`, and build those of this project.
 
-    Raises UsageError outside a clone, for an unknown extra, or if uv is not installed, and EltError if a download or
-    a build fails.
+    Raises UsageError outside a clone, for an unknown extra or without uv, and EltError if a download or build fails.
     """
     clone = find_clone()
     if clone is None:
@@ -302,10 +298,7 @@ def _needed_libc(wheels: Iterable[str]) -> str:
 
 
 def _glibc_of(wheel: str, here: str) -> tuple[int, ...] | None:
-    """Return the oldest glibc that a wheel's platform tags allow, such as (2, 28) for `...-manylinux_2_28_x86_64.whl`.
-
-    `here` is the version of this machine. None for a wheel without machine code.
-    """
+    """Return the oldest glibc that runs a wheel: `...-manylinux_2_28_x86_64.whl` -> (2, 28). None if any does."""
     tags = wheel.removesuffix(".whl").rpartition("-")[2].split(".")
     versions: list[tuple[int, ...]] = []
     for tag in tags:

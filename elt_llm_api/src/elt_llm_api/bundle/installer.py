@@ -255,10 +255,7 @@ def _install_wheels(folder: Path) -> None:
 
 
 def _run(command: list[str], failure: str) -> None:
-    """Run a program of the bundle without the user's variables for pip and elt-llm. PYTHONPATH stays in effect.
-
-    Raises BundleError with the text `failure` and the end of the output if the program fails.
-    """
+    """Run a program without the user's variables for pip and elt-llm. Raises BundleError if the program fails."""
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "PYTHONHOME", "ELT_LLM_"))
     }

@@ -60,8 +60,7 @@ def job_command(
 ) -> click.Command:
     """Build the command that runs one kind of job. `create` creates the job; by default, `create_job` does.
 
-    `options` are additional options, and `narrow` returns the job file changed by their values. `with_gold` adds the
-    option `--gold`.
+    `options` are additional options; `narrow` returns the job file changed by their values. `with_gold` adds `--gold`.
     """
 
     def run(context: CommandContext, /, job: str, **values: Any) -> int:
@@ -79,10 +78,7 @@ def job_command(
 
 
 def load_job_file(context: CommandContext, job: str) -> "tuple[JobFile, LoadedSettings]":
-    """Load the job file, named by its path or by its name in config/consumer, and the settings.
-
-    Raises UsageError, SettingsError.
-    """
+    """Load the settings and the job file: a path, or a name in config/consumer. Raises UsageError, SettingsError."""
     from elt_llm_consumer.jobs.job_file import find_job_file, load_job
 
     loaded = context.load()

@@ -44,10 +44,7 @@ class CommandContext:
 
     @contextmanager
     def open_store(self, writer: str = "") -> "Iterator[Store]":
-        """Open the store: for reading, or with the writer lock for writing if `writer` is given.
-
-        `writer` is the command line, which is shown to other processes that want the lock.
-        """
+        """Open the store for reading; or for writing, with the lock, if `writer` (the command line to show) is given."""
         from elt_llm_core.store.lock import writer_lock
         from elt_llm_core.store.store import open_store
 

@@ -25,7 +25,7 @@ _STATE_NOTES = {
 def load_calibrations(
     loaded: "LoadedSettings", store: "Store", record: "CollectionRecord"
 ) -> "list[ProfileCalibration]":
-    """Load a collection's calibrations for the existing profiles. The list is empty if none can be read."""
+    """Load the calibrations of a collection's confidence, one for each profile that has one. Empty if unreadable."""
     from elt_llm_core.state.calibrations import CalibrationTable
     from elt_llm_core.state.database import has_state, open_state
 

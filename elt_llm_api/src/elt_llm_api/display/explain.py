@@ -48,7 +48,7 @@ Row = list[str]
 
 
 def fact_lines(details: Mapping[str, Any], width: int) -> Iterator[str]:
-    """Return one or more lines for each detail of a stage that has a value."""
+    """Return the details of a stage as aligned lines such as `language  en`. Details without a value are left out."""
     rows = [(name, text) for name, value in details.items() if (text := _value_text(value))]
     if rows:
         yield from table_lines(_PAIR, rows, width)

@@ -45,7 +45,7 @@ def permissions(data_dir: Path) -> CheckVerdict:
     if status.st_uid != os.geteuid():
         return warning(f"belongs to user {status.st_uid}, not to you", _OTHER_DIRECTORY_HINT)
     if status.st_mode & 0o077:
-        return warning(f"others may look into it ({status.st_mode & 0o777:04o})", f"Run: chmod 700 {data_dir}")
+        return warning(f"other users may open it (mode {status.st_mode & 0o777:04o})", f"Run: chmod 700 {data_dir}")
     return ok(f"{status.st_mode & 0o777:04o}")
 
 
@@ -61,7 +61,7 @@ def free_space(data_dir: Path) -> CheckVerdict:
     detail = f"{free / 10**9:.1f} GB free"
     if free < _NEEDED_SPACE:
         return failure(detail, f"Free some space. {_OTHER_DIRECTORY_HINT}")
-    return warning(detail, "Large collections need more") if free < _COMFORTABLE_SPACE else ok(detail)
+    return warning(detail, "Large collections need more space") if free < _COMFORTABLE_SPACE else ok(detail)
 
 
 def lock(loaded: LoadedSettings) -> CheckVerdict:
@@ -95,7 +95,9 @@ def collections(loaded: LoadedSettings) -> CheckVerdict:
         return ok(", ".join(record.name for record in records) or "none")
     lost = [name for name, folder in published.items() if not (folder / "passport.json").is_file()]
     if lost:
-        return failure(f"index missing: {', '.join(lost)}", "Run: elt-llm verify, which rebuilds it from the store")
+        return failure(
+            f"the index is missing: {', '.join(lost)}", "Run: elt-llm verify, which rebuilds it from the store"
+        )
     return ok(", ".join(record.name for record in records) or "none")
 
 
@@ -109,7 +111,7 @@ def database_server(loaded: LoadedSettings) -> CheckVerdict:
 
 
 def row_level_security(loaded: LoadedSettings) -> CheckVerdict:
-    """Check that the database itself enforces callers' conditions on documents, and that no role bypasses them."""
+    """Check that PostgreSQL, if used, enforces the conditions of keys and groups, such as `tenant_id=acme`."""
     if not loaded.workspace.is_shared:
         return ok("none: storage.backend is sqlite")
     from elt_llm_core.store.postgres import CALLER_ROLE, check_row_security
@@ -117,7 +119,7 @@ def row_level_security(loaded: LoadedSettings) -> CheckVerdict:
     if not has_store(loaded.workspace):
         return ok("nothing ingested yet")
     if not (fault := check_row_security(loaded.workspace)):
-        return ok(f"in force: callers with conditions read as {CALLER_ROLE}")
+        return ok(f"in force: for callers with conditions, documents are read with the role {CALLER_ROLE}")
     hint = (
         f"Conditions are checked by this program only. Let a superuser run: CREATE ROLE {CALLER_ROLE} NOLOGIN; GRANT"
         f" {CALLER_ROLE} TO ... (the role of the connection). The next ingest does the rest; restart servers"
@@ -128,7 +130,7 @@ def row_level_security(loaded: LoadedSettings) -> CheckVerdict:
 def backups(loaded: LoadedSettings) -> CheckVerdict:
     """Check that the last copy of the store was made at most a week before the store's last change."""
     if loaded.workspace.is_shared:
-        return ok("PostgreSQL: its operator makes them, see docs/postgres.md")
+        return ok("made by the operator of the PostgreSQL server, see docs/postgres.md")
     store = loaded.data_dir / STORE_NAME
     if not store.exists():
         return ok("nothing ingested yet")
@@ -136,7 +138,7 @@ def backups(loaded: LoadedSettings) -> CheckVerdict:
         return ok("storage.backups is 0: make copies yourself, see docs/back-up.md")
     age = backup_age(loaded.data_dir)
     if age is None:
-        return warning("none", "The next ingest makes one")
+        return warning("there is no copy of the store yet", "The next ingest makes one")
     unsaved = datetime.now(UTC) - age < datetime.fromtimestamp(store.stat().st_mtime, UTC) - _MAX_UNSAVED
     detail = f"the last copy of the store is {_shown_age(age)} old"
     return warning(detail, "The store has changed since; the next ingest makes a copy") if unsaved else ok(detail)

@@ -156,12 +156,12 @@ class ChatSession(Closeable):
 
     @property
     def turns(self) -> list[ConversationTurn]:
-        """The turns of this conversation, in order."""
+        """The turns (questions with their answers) of this conversation, in order."""
         return self.sessions.turns(self.session_id) if self.session_id else []
 
     @property
     def last(self) -> ConversationTurn:
-        """The last turn. Raises UsageError if there is no turn yet."""
+        """The last question with its answer. Raises UsageError if no question has been asked yet."""
         if not (turns := self.turns):
             raise UsageError("No question has been asked yet.", hint="Ask something first.")
         return turns[-1]
@@ -305,7 +305,7 @@ def _history(session: ChatSession, _argument: str) -> Iterator[str]:
 def _save(session: ChatSession, argument: str) -> Iterator[str]:
     turns = session.turns
     if not turns:
-        raise UsageError("There is no turn to save yet.", hint="Ask something first.")
+        raise UsageError("There is no answer to save yet.", hint="Ask something first.")
     target = session.context.working_directory / argument
     try:
         if not target.parent.is_dir():
@@ -432,10 +432,7 @@ def _answer(session: ChatSession, line: str, printed: set[str]) -> Iterable[str]
 
 
 def _with_new_notes(result: QueryResult, printed: set[str]) -> QueryResult:
-    """Return the result with only the notes that are not in `printed`, and add these to `printed`.
-
-    The note on how the question was understood is left out, because it is printed above the answer.
-    """
+    """Return the result with those notes that are not in `printed`, except "Understood as", and add them to it."""
     notes = tuple(note for note in result.notes if note not in printed and not note.startswith(_REWRITTEN_PREFIX))
     printed.update(notes)
     return result.model_copy(update={"notes": notes})

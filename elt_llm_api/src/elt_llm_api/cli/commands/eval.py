@@ -35,10 +35,7 @@ DEFAULT_PROFILE = "default"
 
 @dataclass(frozen=True)
 class EvaluationSettings:
-    """The settings of one evaluation: the profiles to measure, and the two to compare, if any.
-
-    A profile in `judged` fails the evaluation if one of its metrics is below its threshold.
-    """
+    """The settings of one evaluation: profiles to measure, two to compare, and thresholds for those in `judged`."""
 
     loaded: "LoadedSettings"
     profiles: "Mapping[str, Settings]"
@@ -163,10 +160,7 @@ class RefusalSettings:
 
 
 def measure_refusals_of_set(asking: RefusalSettings, directory: Path, foreign: Path | None) -> "RefusalReport":
-    """Measure how often unanswerable questions are refused: those of the set, and questions about other subjects.
-
-    The latter come from the set in the folder `foreign`, or from this program if that is None.
-    """
+    """Measure how often a set's unanswerable questions, and questions about other subjects (`foreign`), are refused."""
     from elt_llm_query.evaluate import generated_questions, refusals
     from elt_llm_query.evaluate.datasets import QUERIES, read_dataset, read_questions
 
@@ -202,10 +196,7 @@ def measure_gold_answers(asking: RefusalSettings, directory: Path) -> "GoldAnswe
 def measure_refusals_of_collection(
     asking: RefusalSettings, collection: str
 ) -> "tuple[RefusalReport, CalibrationState]":
-    """Measure refusals with questions generated from a collection.
-
-    Also return whether the weights of the confidence are "shipped", "calibrated", or shipped for a "stale" calibration.
-    """
+    """Measure refusals with questions generated from a collection. Also return the state of its calibration."""
     from elt_llm_query.evaluate.refusals import QuotingSession, refusal_report
     from elt_llm_query.extractive.confidence import read_calibration
 

@@ -91,7 +91,7 @@ def run_ingest(
 
 
 def _check_arguments(paths: tuple[str, ...], collection: str | None, job: str | None) -> None:
-    """Raise UsageError unless either a collection or a job is named."""
+    """Raise UsageError if neither a collection nor a job is named, or a job together with paths or a collection."""
     if job is None and collection is None:
         raise UsageError(
             "No collection is named.", hint="Run: elt-llm ingest PATH -c NAME, or elt-llm ingest --job NAME"

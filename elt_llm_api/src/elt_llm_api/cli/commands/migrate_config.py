@@ -53,7 +53,7 @@ def command(context: CommandContext, directory: Path, target: Path, as_json: boo
         for line in one.renamed:
             click.echo(f"  renamed  {one_line(line)}")
         for line in one.without_home:
-            click.echo(f"  no home  {one_line(line)}")
+            click.echo(f"  dropped  {one_line(line)}")
 
 
 def convert_directory(directory: Path) -> Iterator[MigratedFile]:
@@ -67,7 +67,7 @@ def convert_directory(directory: Path) -> Iterator[MigratedFile]:
         try:
             content = yaml.safe_load(path.read_text(encoding="utf-8"))
         except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
-            raise UsageError(f"{path} cannot be read as YAML: {error}") from error
+            raise UsageError(f"{path} cannot be read as YAML: {error}", hint="Correct the file.") from error
         if isinstance(content, dict):
             yield _convert_file(path, str(path.relative_to(directory)), content)
 

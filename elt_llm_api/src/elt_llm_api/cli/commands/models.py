@@ -106,7 +106,7 @@ def remove_command(context: CommandContext, name: str, force: bool) -> int:
     used = settings.query.reranker_model
     if not force and used is not None and Path(used).name == name:
         hint = f"Change query.reranker_model first, or run: elt-llm models remove {name} --force"
-        raise UsageError(f"The settings use '{name}' as query.reranker_model, so it was not deleted", hint=hint)
+        raise UsageError(f"The settings use '{name}' as query.reranker_model, so it was not deleted.", hint=hint)
     remove_model(name, models_dir)
     click.echo(f"Removed {name} from {models_dir}")
     return 0

@@ -51,7 +51,7 @@ def import_command(
 @json_command
 @review_options
 def stale_command(context: CommandContext, job: str, kind: str | None, as_json: bool) -> int:
-    """List each row whose quote moved, vanished, or has changed text around it in its document."""
+    """List each row with a quote that moved, that is missing, or whose surrounding text in the document changed."""
     from elt_llm_consumer.review.stale import read_sources, stale_rows
 
     with open_reviewed_job(context, job, kind) as reviewed:
