@@ -168,9 +168,7 @@ def add_configuration(parts: BundleParts, loaded: LoadedSettings) -> None:
             parts.add_folder("config", loaded.config_dir, (loaded.project / path for path in secret))
         parts.files["config/rag_config.yaml"] = loaded.source
     if names := sorted(loaded.environment):
-        parts.notes.append(
-            f"These environment variables are not in the bundle: {', '.join(names)}. Set them on the target if needed."
-        )
+        parts.notes.append(f"Not in the bundle, set them on the target yourself: the variables {', '.join(names)}.")
 
 
 def collect_wheels(extras: Iterable[str], folder: Path, say: Say) -> None:

@@ -95,9 +95,7 @@ def collections(loaded: LoadedSettings) -> CheckVerdict:
         return ok(", ".join(record.name for record in records) or "none")
     lost = [name for name, folder in published.items() if not (folder / "passport.json").is_file()]
     if lost:
-        return failure(
-            f"the index is missing: {', '.join(lost)}", "Run: elt-llm verify, which rebuilds it from the store"
-        )
+        return failure(f"without an index: {', '.join(lost)}", "Run: elt-llm verify, which rebuilds it from the store")
     return ok(", ".join(record.name for record in records) or "none")
 
 
