@@ -172,7 +172,7 @@ def test_a_bundle_requires_the_newest_c_library_that_any_of_its_wheels_requires(
     assert report.machine["libc"] == expected
 
 
-def test_a_failed_creation_leaves_no_file(tmp_path: Path) -> None:
+def test_a_failed_creation_of_a_bundle_leaves_no_file(tmp_path: Path) -> None:
     parts = BundleParts({"config/gone.yaml": tmp_path / "gone.yaml"})
     with pytest.raises(OSError, match="No such file"), working_folder(tmp_path / "b.pyz"):
         write_bundle(parts, [], tmp_path / "b.pyz")

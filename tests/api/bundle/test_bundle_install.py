@@ -165,7 +165,7 @@ def test_a_truncated_bundle_is_refused(bundle: Path, tmp_path: Path, kept: int) 
 @pytest.mark.parametrize(
     "name", ["__main__.py", MANIFEST, "wheels/tiny_elt_llm-1-py3-none-any.whl", "models/small.gguf"]
 )
-def test_a_flipped_bit_in_any_file_is_found(bundle: Path, tmp_path: Path, name: str) -> None:
+def test_a_flipped_bit_in_any_file_of_a_bundle_is_found(bundle: Path, tmp_path: Path, name: str) -> None:
     with zipfile.ZipFile(bundle) as package:
         member = package.getinfo(name)
     content = bytearray(bundle.read_bytes())
@@ -174,7 +174,7 @@ def test_a_flipped_bit_in_any_file_is_found(bundle: Path, tmp_path: Path, name: 
     refused(bundle, tmp_path / "project")
 
 
-def test_a_replaced_file_is_found_by_its_checksum(bundle: Path, tmp_path: Path) -> None:
+def test_a_replaced_file_of_a_bundle_is_found_by_its_checksum(bundle: Path, tmp_path: Path) -> None:
     def replace(contents: dict[str, bytes]) -> None:
         contents["config/rag_config.yaml"] = b"network:\n  allow_remote_models: true\n"
 

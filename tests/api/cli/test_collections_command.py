@@ -47,7 +47,7 @@ def ship(elt_llm: CommandLine, notes: Callable[..., Path]) -> CommandLine:
     return elt_llm
 
 
-def test_a_second_ingest_embeds_nothing(elt_llm: CommandLine, notes: Callable[..., Path]) -> None:
+def test_a_second_ingest_of_the_same_files_embeds_nothing(elt_llm: CommandLine, notes: Callable[..., Path]) -> None:
     folder = notes(mast="The mast is twelve metres tall.", keel="The keel is made of oak.")
     first = elt_llm.done("ingest", folder, "-c", "ship", "--json").json
     assert (first["embedded"], first["published"], first["generation"]) == (2, True, 1)

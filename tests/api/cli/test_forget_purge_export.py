@@ -69,7 +69,7 @@ def test_a_receipt_must_be_a_new_file_outside_the_data_directory(ship: CommandLi
     assert status(ship)["kept_generations"] == [1, 2]
 
 
-def test_the_lock_file_names_no_document(ship: CommandLine) -> None:
+def test_the_lock_file_does_not_contain_the_name_of_the_forgotten_document(ship: CommandLine) -> None:
     ship.done("forget", "mast.md", "-c", "ship", "--yes")
     assert "mast" not in (ship.folder / ".elt_llm" / "lock").read_text(encoding="utf-8")
 

@@ -88,7 +88,7 @@ def test_the_fused_order_can_be_computed_from_the_ranks_in_the_explain_output(ex
         check(printed, shares)
 
 
-def test_texts_in_two_collections_are_reported_as_duplicates(explain: Explain) -> None:
+def test_a_text_in_two_collections_is_reported_as_a_duplicate(explain: Explain) -> None:
     explained = stage(explain("ground grading", several=True), "explain")
     assert explained["outcomes"]["same text as another"] > 0
     doubles = [one for chunks in explained["chunks"].values() for one in chunks.values() if one["instead"]]
