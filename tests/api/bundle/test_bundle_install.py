@@ -37,7 +37,7 @@ sys.addaudithook(record)
 
 
 def write_wheel(folder: Path, tag: str = "py3-none-any") -> Path:
-    """A wheel whose command `elt-llm` prints its arguments and its settings."""
+    """Write a wheel whose command `elt-llm` prints its arguments and its settings, and return its path."""
     path = folder / f"tiny_elt_llm-1-{tag}.whl"
     info = "tiny_elt_llm-1.dist-info"
     with zipfile.ZipFile(path, "w") as wheel:
@@ -50,7 +50,7 @@ def write_wheel(folder: Path, tag: str = "py3-none-any") -> Path:
 
 
 def pip_wheel() -> Path:
-    """The wheel of pip that is bundled with Python."""
+    """Return the path of the wheel of pip that Python contains for `ensurepip`."""
     [path] = (Path(ensurepip.__file__).parent / "_bundled").glob("pip-*.whl")
     return path
 
@@ -67,14 +67,14 @@ def parts() -> BundleParts:
 
 @pytest.fixture
 def bundle(parts: BundleParts, tmp_path: Path) -> Path:
-    """A bundle of one tiny package."""
+    """A bundle with one tiny package, pip, a model, a configuration and a collection."""
     path = tmp_path / "tiny.pyz"
     write_bundle(parts, [write_wheel(tmp_path), pip_wheel()], path)
     return path
 
 
 def silent(_line: str) -> None:
-    """Show no progress."""
+    """Ignore a line of progress."""
 
 
 def rewrite(bundle: Path, change: Callable[[dict[str, bytes]], None]) -> None:
@@ -88,7 +88,7 @@ def rewrite(bundle: Path, change: Callable[[dict[str, bytes]], None]) -> None:
 
 
 def with_manifest(bundle: Path, **changes: object) -> None:
-    """Change values of the manifest."""
+    """Replace values in the manifest of a bundle."""
 
     def change(contents: dict[str, bytes]) -> None:
         contents[MANIFEST] = json.dumps(json.loads(contents[MANIFEST]) | changes).encode()
@@ -97,7 +97,7 @@ def with_manifest(bundle: Path, **changes: object) -> None:
 
 
 def refused(bundle: Path, folder: Path) -> BundleError:
-    """The error of an installation that wrote nothing."""
+    """Try to install a bundle. Check that it is refused before anything is written, and return the error."""
     with pytest.raises(BundleError) as raised:
         install_bundle(bundle, folder, silent)
     assert not folder.exists()

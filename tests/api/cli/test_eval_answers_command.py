@@ -42,7 +42,7 @@ def dataset(tmp_path: Path) -> Path:
 
 
 def ask(elt_llm: CommandLine, *more: str) -> dict[str, object]:
-    """Return the metadata of an answer and its notes."""
+    """Ask a question with the command. Return the metadata of the answer, with its notes as one text in `notes`."""
     result = elt_llm.done("ask", QUESTION, "-c", "samples", *more, "--json").json
     return {**result["metadata"], "notes": " ".join(result["notes"])}
 

@@ -22,7 +22,7 @@ def answer(elt_llm: CommandLine, question: str = ANSWER) -> str:
 
 @pytest.fixture
 def ship(elt_llm: CommandLine, notes: Callable[..., Path]) -> CommandLine:
-    """A folder whose collection `ship` has two generations; the mast grew from twelve metres to fifteen."""
+    """A folder whose collection `ship` has two generations: a mast of twelve metres, then one of fifteen metres."""
     notes(mast="The mast is twelve metres tall.", keel="The keel is made of oak.")
     elt_llm.done("ingest", "notes", "-c", "ship")
     notes(mast="The mast is fifteen metres tall.")
