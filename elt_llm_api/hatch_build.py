@@ -1,4 +1,4 @@
-"""Puts the samples, which stand beside this package, into what is built of it."""  # noqa: INP001 - a script of the build, in no package
+"""Adds the sample files, which the repository has beside this package, to the wheel and the sdist."""  # noqa: INP001 - a script of the build, in no package
 
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,10 @@ SAMPLES = (
 
 
 class CustomBuildHook(BuildHookInterface):
-    """Includes the samples by name; an editable installation reads them where they are."""
+    """Includes the samples in a build. An editable installation reads them from the repository instead."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Name each sample with the place it goes to; in an sdist they stand where the workspace has them."""
+        """Add each sample to the build: below `elt_llm_api/samples` in a wheel, below `samples` in an sdist."""
         if version == "editable":
             return
         root = Path(self.root)

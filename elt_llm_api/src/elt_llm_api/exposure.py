@@ -26,9 +26,10 @@ class Exposure:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound to an address but does not listen yet. Raises UsageError.
+    """Return a socket that is bound to an address but does not listen yet.
 
-    `host` is an IP address or `localhost`: other names may resolve differently later.
+    `host` is an IP address or `localhost`. Raises UsageError if the address or the port cannot be used, and for any
+    other host name, because it may resolve to another address later.
     """
     try:
         address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host.strip("[]"))
@@ -46,7 +47,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def listen(bound: socket.socket) -> None:
-    """Start to accept connections. Raises UsageError if another program took the port after it was bound."""
+    """Start to accept connections. Raises UsageError if another program has taken the port since `bind`."""
     try:
         bound.listen(BACKLOG)
     except OSError as error:
@@ -55,9 +56,10 @@ def listen(bound: socket.socket) -> None:
 
 
 def reject_unsafe_exposure(bound: socket.socket, exposure: Exposure) -> None:
-    """Raise UsageError if other machines could reach the server without enough protection.
+    """Raise UsageError, which names what is missing, if the server lacks the protection that its address needs.
 
-    The message names what is missing.
+    A loopback address needs a token if it is behind a proxy. Any other address needs a token, --allow-remote, and
+    either TLS or a proxy.
     """
     local = ipaddress.ip_address(bound.getsockname()[0].partition("%")[0]).is_loopback
     _reject_weak_token(exposure.token)
@@ -90,7 +92,7 @@ def url_of(bound: socket.socket, *, encrypted: bool) -> str:
 
 
 def allowed_host_names(bound: socket.socket) -> tuple[str, ...]:
-    """Return the bound address as a host name that requests may use; none if the server listens at all addresses."""
+    """Return the allowed Host header of the bound address, such as `("192.168.1.5",)`; empty for `0.0.0.0` and `::`."""
     address = ipaddress.ip_address(bound.getsockname()[0].partition("%")[0])
     return () if address.is_unspecified else (str(address),)
 
@@ -116,10 +118,10 @@ def _bind_error(host: str, port: int, error: OSError | OverflowError) -> UsageEr
             hint="Try: elt-llm serve --port 0, which chooses a free one",
         )
     if number == errno.EACCES:
-        return UsageError(f"Port {port} is not allowed for this user.", hint="Choose one above 1023: --port 7860")
+        return UsageError(f"This user may not listen at port {port}.", hint="Choose one above 1023: --port 7860")
     if number == errno.EADDRNOTAVAIL:
         return _unknown_address(host)
-    return UsageError(f"Cannot listen at {host}, port {port}: {error}.", hint="Choose another: --host, --port")
+    return UsageError(f"Cannot listen at {host}, port {port}: {error}.", hint="Choose others: --host, --port")
 
 
 def _unknown_address(host: str) -> UsageError:
@@ -133,7 +135,7 @@ _OTHERS_MODE = 0o007
 
 
 def read_token(file: Path | None, environment: Mapping[str, str]) -> str | None:
-    """Return the token in the file, else the token in the environment, else None.
+    """Return the token that `file` contains. If `file` is None, return that of ELT_LLM_SERVE_TOKEN, or None.
 
     Raises UsageError if the file is missing, empty or too large.
     """
@@ -150,5 +152,5 @@ def read_token(file: Path | None, environment: Mapping[str, str]) -> str | None:
 
 
 def is_world_readable(file: Path | None) -> bool:
-    """Return whether every user of the machine may read the token file; in a container this may be intended."""
+    """Return whether every user of the machine may access the token file. False if there is no file."""
     return file is not None and bool(file.stat().st_mode & _OTHERS_MODE)

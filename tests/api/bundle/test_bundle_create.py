@@ -23,7 +23,7 @@ from processes.command_line import PROJECT, CommandLine
 
 
 def loaded_with(folder: Path, settings: str, **files: str) -> LoadedSettings:
-    """Load the settings from a configuration with these files."""
+    """Write `settings` and other files below `config` of the folder, and load the settings."""
     for name, text in {"rag_config.yaml": settings, **files}.items():
         path = folder / "config" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -32,7 +32,7 @@ def loaded_with(folder: Path, settings: str, **files: str) -> LoadedSettings:
 
 
 def write_model(folder: Path) -> Path:
-    """A folder that looks like a cross-encoder."""
+    """Write files with the names of a cross-encoder's files and checksums, and return their folder."""
     folder.mkdir(parents=True)
     for name in ("model.onnx", "tokenizer.json"):
         (folder / name).write_bytes(b"x")
@@ -41,7 +41,7 @@ def write_model(folder: Path) -> Path:
 
 
 def models_of(loaded: LoadedSettings) -> BundleParts:
-    """The models that the settings name."""
+    """Return the parts of a bundle that has only the models which the settings name."""
     parts = BundleParts()
     add_models(parts, loaded)
     return parts
@@ -172,7 +172,7 @@ def test_a_bundle_requires_the_newest_c_library_that_any_of_its_wheels_requires(
     assert report.machine["libc"] == expected
 
 
-def test_a_failed_creation_leaves_no_file(tmp_path: Path) -> None:
+def test_a_failed_creation_of_a_bundle_leaves_no_file(tmp_path: Path) -> None:
     parts = BundleParts({"config/gone.yaml": tmp_path / "gone.yaml"})
     with pytest.raises(OSError, match="No such file"), working_folder(tmp_path / "b.pyz"):
         write_bundle(parts, [], tmp_path / "b.pyz")

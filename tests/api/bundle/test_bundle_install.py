@@ -37,7 +37,7 @@ sys.addaudithook(record)
 
 
 def write_wheel(folder: Path, tag: str = "py3-none-any") -> Path:
-    """A wheel whose command `elt-llm` prints its arguments and its settings."""
+    """Write a wheel whose command `elt-llm` prints its arguments and its settings, and return its path."""
     path = folder / f"tiny_elt_llm-1-{tag}.whl"
     info = "tiny_elt_llm-1.dist-info"
     with zipfile.ZipFile(path, "w") as wheel:
@@ -50,7 +50,7 @@ def write_wheel(folder: Path, tag: str = "py3-none-any") -> Path:
 
 
 def pip_wheel() -> Path:
-    """The wheel of pip that is bundled with Python."""
+    """Return the path of the wheel of pip that Python contains for `ensurepip`."""
     [path] = (Path(ensurepip.__file__).parent / "_bundled").glob("pip-*.whl")
     return path
 
@@ -67,14 +67,14 @@ def parts() -> BundleParts:
 
 @pytest.fixture
 def bundle(parts: BundleParts, tmp_path: Path) -> Path:
-    """A bundle of one tiny package."""
+    """A bundle with one tiny package, pip, a model, a configuration and a collection."""
     path = tmp_path / "tiny.pyz"
     write_bundle(parts, [write_wheel(tmp_path), pip_wheel()], path)
     return path
 
 
 def silent(_line: str) -> None:
-    """Show no progress."""
+    """Ignore a line of progress."""
 
 
 def rewrite(bundle: Path, change: Callable[[dict[str, bytes]], None]) -> None:
@@ -88,7 +88,7 @@ def rewrite(bundle: Path, change: Callable[[dict[str, bytes]], None]) -> None:
 
 
 def with_manifest(bundle: Path, **changes: object) -> None:
-    """Change values of the manifest."""
+    """Replace values in the manifest of a bundle."""
 
     def change(contents: dict[str, bytes]) -> None:
         contents[MANIFEST] = json.dumps(json.loads(contents[MANIFEST]) | changes).encode()
@@ -97,7 +97,7 @@ def with_manifest(bundle: Path, **changes: object) -> None:
 
 
 def refused(bundle: Path, folder: Path) -> BundleError:
-    """The error of an installation that wrote nothing."""
+    """Try to install a bundle. Check that it is refused before anything is written, and return the error."""
     with pytest.raises(BundleError) as raised:
         install_bundle(bundle, folder, silent)
     assert not folder.exists()
@@ -165,7 +165,7 @@ def test_a_truncated_bundle_is_refused(bundle: Path, tmp_path: Path, kept: int) 
 @pytest.mark.parametrize(
     "name", ["__main__.py", MANIFEST, "wheels/tiny_elt_llm-1-py3-none-any.whl", "models/small.gguf"]
 )
-def test_a_flipped_bit_in_any_file_is_found(bundle: Path, tmp_path: Path, name: str) -> None:
+def test_a_flipped_bit_in_any_file_of_a_bundle_is_found(bundle: Path, tmp_path: Path, name: str) -> None:
     with zipfile.ZipFile(bundle) as package:
         member = package.getinfo(name)
     content = bytearray(bundle.read_bytes())
@@ -174,7 +174,7 @@ def test_a_flipped_bit_in_any_file_is_found(bundle: Path, tmp_path: Path, name: 
     refused(bundle, tmp_path / "project")
 
 
-def test_a_replaced_file_is_found_by_its_checksum(bundle: Path, tmp_path: Path) -> None:
+def test_a_replaced_file_of_a_bundle_is_found_by_its_checksum(bundle: Path, tmp_path: Path) -> None:
     def replace(contents: dict[str, bytes]) -> None:
         contents["config/rag_config.yaml"] = b"network:\n  allow_remote_models: true\n"
 
@@ -225,7 +225,7 @@ def test_a_manifest_with_an_unexpected_structure_is_refused(bundle: Path, tmp_pa
 
 def test_a_bundle_with_a_newer_format_version_is_refused(bundle: Path, tmp_path: Path) -> None:
     with_manifest(bundle, version=2)
-    assert "version 2 of the format" in str(refused(bundle, tmp_path / "project"))
+    assert "format version 2" in str(refused(bundle, tmp_path / "project"))
 
 
 def test_a_bundle_is_refused_if_there_is_too_little_disk_space_to_unpack_its_packages(

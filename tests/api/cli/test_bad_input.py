@@ -71,7 +71,7 @@ WRONG_WHEN_WRITING = [
     ("rollback -c sampels", 2, "There is no collection 'sampels'", "Nearest: samples."),
     ("ingest -c sampels", 2, "There is no collection 'sampels'", "Nearest: samples."),
     ("drop sampels --yes", 2, "There is no collection 'sampels'", "Nearest: samples."),
-    ("drop --prefix zz --yes", 2, "No collection starts with 'zz'", "elt-llm collections"),
+    ("drop --prefix zz --yes", 2, "No collection has a name that starts with 'zz'", "elt-llm collections"),
 ]
 
 

@@ -62,7 +62,7 @@ def test_a_follow_up_question_is_rewritten_and_answered(own_samples: CommandLine
     assert ended.out.count("No language model is in use") == 1
 
 
-def test_json_output_has_one_line_per_question(own_samples: CommandLine) -> None:
+def test_with_the_json_option_the_chat_prints_one_line_per_question(own_samples: CommandLine) -> None:
     ended = typed(own_samples, FIRST, "", SECOND, options=("-c", "samples", "--json"))
     first, second = [json.loads(line) for line in ended.out.splitlines()]
     assert (first["asked"], second["asked"], second["result"]["question"]) == (FIRST, SECOND, UNDERSTOOD)
@@ -182,7 +182,7 @@ def test_a_conversation_can_switch_to_another_collection(own_samples: CommandLin
     assert "\nAnswered\n" in ended.out
 
 
-def test_lines_fit_80_columns_and_ctrl_d_quits(own_samples: CommandLine) -> None:
+def test_chat_lines_fit_80_columns_and_ctrl_d_ends_the_chat(own_samples: CommandLine) -> None:
     line = command("chat", "-c", "samples")
     with in_terminal(own_samples.folder, line, columns=80) as (terminal, process):
         shown = read_until(terminal, "> ")

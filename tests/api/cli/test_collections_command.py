@@ -39,7 +39,7 @@ def answer(elt_llm: CommandLine, question: str = ANSWER) -> str:
 
 @pytest.fixture
 def ship(elt_llm: CommandLine, notes: Callable[..., Path]) -> CommandLine:
-    """A folder whose collection `ship` has two generations; the mast grew from twelve metres to fifteen."""
+    """A folder whose collection `ship` has two generations: a mast of twelve metres, then one of fifteen metres."""
     notes(mast="The mast is twelve metres tall.", keel="The keel is made of oak.")
     elt_llm.done("ingest", "notes", "-c", "ship")
     notes(mast="The mast is fifteen metres tall.")
@@ -47,7 +47,7 @@ def ship(elt_llm: CommandLine, notes: Callable[..., Path]) -> CommandLine:
     return elt_llm
 
 
-def test_a_second_ingest_embeds_nothing(elt_llm: CommandLine, notes: Callable[..., Path]) -> None:
+def test_a_second_ingest_of_the_same_files_embeds_nothing(elt_llm: CommandLine, notes: Callable[..., Path]) -> None:
     folder = notes(mast="The mast is twelve metres tall.", keel="The keel is made of oak.")
     first = elt_llm.done("ingest", folder, "-c", "ship", "--json").json
     assert (first["embedded"], first["published"], first["generation"]) == (2, True, 1)
@@ -133,7 +133,7 @@ def test_a_failed_file_is_listed_until_it_is_fixed(ship: CommandLine) -> None:
 
 
 def published_files(elt_llm: CommandLine) -> list[Path]:
-    """The files of the published generation that must never change."""
+    """Return the files of the published generation that never change, and so have a checksum."""
     folder = elt_llm.folder / ".elt_llm" / "collections" / "samples" / "1"
     unchecked = ("pin", "chroma.sqlite3")
     return sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(unchecked))

@@ -42,7 +42,7 @@ def dataset(tmp_path: Path) -> Path:
 
 
 def ask(elt_llm: CommandLine, *more: str) -> dict[str, object]:
-    """Return the metadata of an answer and its notes."""
+    """Ask a question with the command. Return the metadata of the answer, with its notes as one text in `notes`."""
     result = elt_llm.done("ask", QUESTION, "-c", "samples", *more, "--json").json
     return {**result["metadata"], "notes": " ".join(result["notes"])}
 
@@ -139,7 +139,7 @@ def test_the_status_command_shows_the_calibrated_profile_until_the_collection_ch
     note.write_text("# Note\n\nThe mast is twelve metres tall.\n", encoding="utf-8")
     own_samples.done("ingest", note, "-c", "samples")
     assert own_samples.done("status", "--json").json["calibrations"]["samples"] == [{**printed, "state": "stale"}]
-    assert "again: elt-llm eval --calibrate -c samples" in own_samples.done("status").out
+    assert "to renew: elt-llm eval --calibrate -c samples" in own_samples.done("status").out
 
 
 def test_the_shipped_weights_are_kept_if_there_are_too_few_questions(own_samples: CommandLine) -> None:

@@ -20,7 +20,7 @@ TEXTS = {
 
 @pytest.fixture
 def dataset(tmp_path: Path) -> Path:
-    """Four documents, each the only relevant one for a question with its words."""
+    """A labelled set of four documents. Each is the only relevant one for a question made from its own words."""
     folder = tmp_path / "tiny"
     folder.mkdir()
     corpus = [{"_id": name, "title": "", "text": text} for name, text in TEXTS.items()]

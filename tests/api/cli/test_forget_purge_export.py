@@ -22,7 +22,7 @@ def answer(elt_llm: CommandLine, question: str = ANSWER) -> str:
 
 @pytest.fixture
 def ship(elt_llm: CommandLine, notes: Callable[..., Path]) -> CommandLine:
-    """A folder whose collection `ship` has two generations; the mast grew from twelve metres to fifteen."""
+    """A folder whose collection `ship` has two generations: a mast of twelve metres, then one of fifteen metres."""
     notes(mast="The mast is twelve metres tall.", keel="The keel is made of oak.")
     elt_llm.done("ingest", "notes", "-c", "ship")
     notes(mast="The mast is fifteen metres tall.")
@@ -69,7 +69,7 @@ def test_a_receipt_must_be_a_new_file_outside_the_data_directory(ship: CommandLi
     assert status(ship)["kept_generations"] == [1, 2]
 
 
-def test_the_lock_file_names_no_document(ship: CommandLine) -> None:
+def test_the_lock_file_does_not_contain_the_name_of_the_forgotten_document(ship: CommandLine) -> None:
     ship.done("forget", "mast.md", "-c", "ship", "--yes")
     assert "mast" not in (ship.folder / ".elt_llm" / "lock").read_text(encoding="utf-8")
 

@@ -142,7 +142,7 @@ def test_reviews_are_imported_and_a_replay_confirms_that_the_output_is_unchanged
         (["review", "imprt"], "There is no command 'imprt'. Did you mean import?"),
     ],
 )
-def test_usage_errors_exit_with_2(
+def test_usage_errors_of_job_commands_exit_with_code_2(
     arguments: list[str], message: str, loaded: LoadedSettings, elt_llm: CommandLine
 ) -> None:
     ended = elt_llm(*arguments)

@@ -38,7 +38,7 @@ def test_the_where_option_sets_the_conditions_of_a_key_and_the_key_list_shows_th
 
 
 @pytest.mark.parametrize("where", ["tenant_id!=acme", "year=2024", "tenant_id", "tenant_id="])
-def test_a_key_condition_that_would_protect_nothing_is_refused_with_a_hint(where: str, elt_llm: CommandLine) -> None:
+def test_a_key_condition_with_an_invalid_field_operator_or_value_is_refused(where: str, elt_llm: CommandLine) -> None:
     refused = elt_llm("keys", "add", "acme", "--where", where)
     assert refused.code == 2
     assert "tenant_id" in refused.err or "field=value" in refused.err
@@ -50,7 +50,7 @@ def test_a_key_with_conditions_cannot_administer_the_server(elt_llm: CommandLine
 
 
 @pytest.mark.parametrize("name", ["local", "LOCAL", "", " ", "a b", "a/b", "-a", "a\n", "é", "x" * 64])
-def test_a_misleading_key_name_is_refused(name: str, elt_llm: CommandLine) -> None:
+def test_an_invalid_key_name_is_refused(name: str, elt_llm: CommandLine) -> None:
     refused = elt_llm("keys", "add", "--read", "*", "--", name)
     assert refused.code == 2
     assert "is not a valid key name" in refused.err

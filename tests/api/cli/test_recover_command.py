@@ -26,7 +26,7 @@ def ship(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
 
 
 def change_chunk(ship: CommandLine, words: str) -> None:
-    """Change a chunk as damage would: without its checksum."""
+    """Change the text of a stored chunk but not its checksum, as damage on the disk would."""
     with closing(sqlite3.connect(ship.folder / ".elt_llm" / "store.sqlite3")) as store, store:
         store.execute("UPDATE nodes SET text = replace(text, ?, ?)", (words, words.swapcase()))
 

@@ -36,7 +36,7 @@ def three_collections(sample_folder: Path, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture
 def explain(three_collections: Path, capsys: pytest.CaptureFixture[str]) -> Explain:
-    """Return the output of `search --explain --json`."""
+    """Return a function that runs `search --explain --json` and returns its output."""
 
     def ask(question: str, *options: str, several: bool, way: Mapping[str, str] = FAKE) -> dict[str, Any]:
         collections = ("samples", "guides", "notes") if several else ("samples",)
@@ -49,7 +49,7 @@ def explain(three_collections: Path, capsys: pytest.CaptureFixture[str]) -> Expl
 
 
 def check(printed: dict[str, Any], scores: Scores) -> None:
-    """Check that scores, order and read chunks equal those that were printed."""
+    """Check that the printed scores, their order and the chunks that are read follow from the computed `scores`."""
     rerank = stage(printed, "rerank")
     keys = [(parts["collection"], node_id) for node_id, parts in rerank["parts"]]
     assert [scores[key] for key in keys] == pytest.approx([score for _, score in rerank["ranking"]], abs=1e-6)
@@ -88,7 +88,7 @@ def test_the_fused_order_can_be_computed_from_the_ranks_in_the_explain_output(ex
         check(printed, shares)
 
 
-def test_texts_in_two_collections_are_reported_as_duplicates(explain: Explain) -> None:
+def test_a_text_in_two_collections_is_reported_as_a_duplicate(explain: Explain) -> None:
     explained = stage(explain("ground grading", several=True), "explain")
     assert explained["outcomes"]["same text as another"] > 0
     doubles = [one for chunks in explained["chunks"].values() for one in chunks.values() if one["instead"]]

@@ -129,7 +129,7 @@ def test_wide_characters_count_as_two_columns_of_the_terminal() -> None:
     assert json.dumps(row, ensure_ascii=False).endswith('…"')
 
 
-def test_collections_that_were_searched_are_listed_first() -> None:
+def test_the_routing_table_lists_searched_collections_first() -> None:
     collections = {
         f"laws_{number:02}": {"score": float(number), "asked": number in (1, 29), "why": "others match better"}
         for number in range(30)

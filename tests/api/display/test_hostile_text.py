@@ -1,4 +1,4 @@
-"""Text from documents, names and errors can neither control the terminal nor make one line look like two."""
+"""Text of documents, file names and errors can neither control the terminal nor make one line look like two."""
 
 import json
 import re

@@ -39,7 +39,9 @@ def test_a_server_address_that_cannot_be_resolved_is_reported_with_the_remedy(tm
 
 
 def test_the_doctor_counts_api_keys_and_creates_none(tmp_path: Path) -> None:
-    assert verdicts(tmp_path)["server's keys"].detail == "none: without a token every user of this machine may ask"
+    assert verdicts(tmp_path)["server's keys"].detail == (
+        "none: without a token every user of this machine may ask questions"
+    )
     assert list(tmp_path.iterdir()) == []
     state = open_state(tmp_path / ".elt_llm")
     KeyTable(state).create("wiki", ["hr_*"], [])

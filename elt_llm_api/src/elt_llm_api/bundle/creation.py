@@ -38,15 +38,15 @@ _CHUNK = 1 << 20  # bytes read at a time
 
 @dataclass
 class BundleParts:
-    """The files of a bundle by their path in it, the environment variables to set on the target, and notes to print."""
+    """The files of a bundle by their path inside it, variables for the machine that installs it, and notes to print."""
 
     files: dict[str, Path | bytes] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
-    """By environment variable: the path in the bundle, or the name, that its setting gets on the target."""
+    """Values by environment variable: a path in the bundle, such as `models/mine.gguf`, or the name of a model."""
     notes: list[str] = field(default_factory=list)
 
     def add_folder(self, name: str, folder: Path, leave_out: Iterable[Path] = ()) -> None:
-        """Add the files below a folder, except hidden files and those to leave out."""
+        """Add the files below `folder` as `name/...`, except hidden files and the paths in `leave_out`."""
         without = {path.resolve() for path in leave_out}
         for path in sorted(folder.rglob("*")):
             inner = path.relative_to(folder)
@@ -72,7 +72,7 @@ def add_models(parts: BundleParts, loaded: LoadedSettings) -> None:
     """Add the model files that the settings and the profiles name.
 
     Raises ModelError if a model in the settings is missing on this machine, and UsageError if a profile names a model
-    by a path, which the target does not have. Missing models of profiles, and model servers, are listed in the notes.
+    by a path that only this machine has. A note reports each missing model of a profile and each model server in use.
     """
     settings = with_models_dir(loaded.settings, loaded.data_dir)
     _add_models_of(parts, "", settings)
@@ -129,12 +129,12 @@ def _add_language_model(parts: BundleParts, profile: str, settings: Settings) ->
 
 
 def _replace_path(parts: BundleParts, profile: str, key: str, value: str) -> None:
-    """Replace the path in a setting with `value` on the target. Raises UsageError if only the profile has this path."""
+    """Use `value` on the target instead of the path in a setting. Raises UsageError if only a profile has this path."""
     variable = f"ELT_LLM_{key.replace('.', '__').upper()}"
     if profile and parts.environment.get(variable) != value:
         raise UsageError(
             f"The profile '{profile}' sets {key} to a path that exists only on this machine.",
-            hint=f"Move the model into the folder of models, and set {key} to {Path(value).name}",
+            hint=f"Move the model into the folder of models (storage.models_dir), and set {key} to {Path(value).name}",
         )
     parts.environment[variable] = value
 
@@ -154,32 +154,32 @@ def needed_extras(settings: Settings) -> set[str]:
 
 
 def collection_server(settings: Settings) -> str | None:
-    """Return the database server that the target needs to import collections, or None if it needs none."""
+    """Return the server that stores the collections, "PostgreSQL" or "Qdrant"; None if they are files on this disk."""
     if settings.storage.backend == "postgres":
         return "PostgreSQL"
     return "Qdrant" if settings.index.backend == "qdrant" and not settings.index.is_folder else None
 
 
 def add_configuration(parts: BundleParts, loaded: LoadedSettings) -> None:
-    """Add the configuration folder, except hidden files, the private TLS key and the file with the database's DSN."""
+    """Add the configuration folder without hidden files, the private TLS key and the file of the database password."""
     if loaded.source is not None:
         secret = filter(None, (loaded.settings.serve.tls_key, loaded.settings.storage.dsn_file))
         if loaded.source.parent.name == "config":
             parts.add_folder("config", loaded.config_dir, (loaded.project / path for path in secret))
         parts.files["config/rag_config.yaml"] = loaded.source
     if names := sorted(loaded.environment):
-        parts.notes.append(f"These environment variables are not in the bundle: {', '.join(names)}.")
+        parts.notes.append(f"Not in the bundle, set them on the target yourself: the variables {', '.join(names)}.")
 
 
 def collect_wheels(extras: Iterable[str], folder: Path, say: Say) -> None:
-    """Download the locked wheels for this Python and system into `folder`, and build those of this project.
+    """Download the wheels of uv.lock for this Python and system into `folder`, and build those of this project.
 
-    Raises UsageError outside a clone, for an unknown extra, or without uv, and EltError if a download or build fails.
+    Raises UsageError outside a clone, for an unknown extra or without uv, and EltError if a download or build fails.
     """
     clone = find_clone()
     if clone is None:
         raise UsageError(
-            "A bundle is created from a clone of the project, whose uv.lock has the versions and checksums.",
+            "A bundle can only be created in a clone of the project, whose uv.lock has the versions and checksums.",
             hint="Run the command in a clone, or copy the bundle that this installation came from",
         )
     known = tomllib.loads((clone / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
@@ -199,7 +199,7 @@ def collect_wheels(extras: Iterable[str], folder: Path, say: Say) -> None:
 
 
 def _uv(clone: Path, *arguments: str) -> None:
-    """Run uv in the clone. Raises UsageError if there is no uv, and EltError with the end of its output if it fails."""
+    """Run uv in the clone. Raises UsageError if uv is not installed, and EltError with its last output if it fails."""
     if (uv := shutil.which("uv")) is None:
         raise UsageError("uv is not installed.", hint="Install uv: https://docs.astral.sh/uv/")
     done = subprocess.run(  # noqa: S603 - uv, with arguments of this module and checked names of extras
@@ -296,7 +296,7 @@ def _needed_libc(wheels: Iterable[str]) -> str:
 
 
 def _glibc_of(wheel: str, here: str) -> tuple[int, ...] | None:
-    """Return the oldest glibc that the platform tags of a wheel allow; None for a wheel without machine code."""
+    """Return the oldest glibc that runs a wheel: `...-manylinux_2_28_x86_64.whl` -> (2, 28). None if any does."""
     tags = wheel.removesuffix(".whl").rpartition("-")[2].split(".")
     versions: list[tuple[int, ...]] = []
     for tag in tags:

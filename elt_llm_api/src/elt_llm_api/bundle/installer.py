@@ -79,8 +79,8 @@ def this_machine() -> dict[str, str]:
 def install_bundle(bundle: Path, folder: Path, say: Say) -> dict[str, Any]:
     """Install a bundle into a new or empty folder, and return its manifest. No socket is opened.
 
-    Machine, folder, space and all checksums are checked before anything is written. If the installation fails, its
-    files are removed; if the process is killed, the next installation starts afresh. Raises BundleError.
+    Machine, folder, free space and all checksums are checked before anything is written. If the installation fails, its
+    files are removed; if the process is killed, the next installation removes them. Raises BundleError.
     """
     folder = folder.absolute()
     try:
@@ -96,7 +96,7 @@ def install_bundle(bundle: Path, folder: Path, say: Say) -> dict[str, Any]:
 
 
 def _checked_manifest(package: zipfile.ZipFile, folder: Path, say: Say) -> dict[str, Any]:
-    """Return the manifest after all checks. Raises BundleError for the first check that fails."""
+    """Check machine, target folder, checksums and free space, and return the manifest. Raises BundleError."""
     try:
         manifest = _read_manifest(package)
         _check_machine(manifest["machine"])
@@ -118,7 +118,7 @@ def _read_manifest(package: zipfile.ZipFile) -> dict[str, Any]:
         raise ValueError(f"its format is {manifest['format']}")
     if manifest["version"] != FORMAT_VERSION:
         raise BundleError(
-            f"The bundle has version {manifest['version']} of the format, but this installer reads {FORMAT_VERSION}.",
+            f"The bundle has format version {manifest['version']}, but this installer reads version {FORMAT_VERSION}.",
             "Run the bundle itself: python FILE install FOLDER",
         )
     names = [member.filename for member in package.infolist()]
@@ -224,7 +224,7 @@ def _install_files(package: zipfile.ZipFile, manifest: dict[str, Any], folder: P
 
 
 def _empty(folder: Path) -> None:
-    """Remove what an installation wrote, its marker folder last, so that a killed removal can be repeated."""
+    """Remove everything in the folder. The marker `.installing` is removed last, so that the next run can continue."""
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name == UNFINISHED):
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)
@@ -255,7 +255,7 @@ def _install_wheels(folder: Path) -> None:
 
 
 def _run(command: list[str], failure: str) -> None:
-    """Run a program of the bundle without the user's variables for pip and elt-llm. PYTHONPATH stays in effect."""
+    """Run a program without the user's variables for pip and elt-llm. Raises BundleError if the program fails."""
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "PYTHONHOME", "ELT_LLM_"))
     }
@@ -276,7 +276,7 @@ def _run(command: list[str], failure: str) -> None:
 def _write_launcher(folder: Path, environment: dict[str, str]) -> Path:
     """Write a script that runs elt-llm with the files in `folder`, unless the user's environment variables name others.
 
-    `environment` contains, for each variable, the path in the bundle or the name that replaces the variable's setting.
+    `environment` has the values of further variables: a path in `folder` (if it starts with `models/`), or a name.
     """
     lines = ["#!/bin/sh", f"folder={shlex.quote(str(folder))}"]
     paths = {"ELT_LLM_DATA_DIR": ".elt_llm", "ELT_LLM_STORAGE__MODELS_DIR": "models"}
@@ -297,7 +297,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Install elt-llm from this bundle. The network is not used.")
     parser.add_argument("action", choices=["install"])
     parser.add_argument("folder", type=Path, help="a new folder, for the program, its configuration and its data")
-    parser.add_argument("--bundle", type=Path, default=Path(sys.argv[0]), help="the bundle; else the file that is run")
+    parser.add_argument("--bundle", type=Path, default=Path(sys.argv[0]), help="the bundle; by default this file")
     given = parser.parse_args(arguments)
     try:
         install_bundle(given.bundle, given.folder, _print)

@@ -71,7 +71,7 @@ click.version_option(package_name="elt-llm-api", prog_name="elt-llm")(group)
 
 
 def main() -> NoReturn:
-    """Run the console script."""
+    """Run the command in `sys.argv`, and exit with its exit code. This is the console script `elt-llm`."""
     signal.signal(signal.SIGTERM, _terminate)
     if "_ELT_LLM_COMPLETE" in os.environ:
         group.main(prog_name="elt-llm")

@@ -58,9 +58,9 @@ def job_command(
     narrow: "Callable[[JobFile, dict[str, Any]], JobFile] | None" = None,
     with_gold: bool = True,
 ) -> click.Command:
-    """Build the command that runs one kind of job. `create`, if given, creates the job instead of `create_job`.
+    """Build the command that runs one kind of job. `create` creates the job; by default, `create_job` does.
 
-    `options` are specific to the kind of job, and `narrow` applies them to the job file. `with_gold` adds `--gold`.
+    `options` are additional options; `narrow` returns the job file changed by their values. `with_gold` adds `--gold`.
     """
 
     def run(context: CommandContext, /, job: str, **values: Any) -> int:
@@ -68,8 +68,8 @@ def job_command(
 
     run.__doc__ = f"""{description}
 
-    Each row is stored as soon as it is generated: after an interruption the same command continues. Rows without
-    changes are not generated again. Exit code 1 if a row failed; the others are written.
+    Each row is stored as soon as it is generated: after an interruption the same command continues. Rows whose sources
+    and settings are unchanged are not generated again. Exit code 1 if a row failed; the others are written.
     """
     wrapped: Callable[..., Any] = pass_command_context(run)
     for option in reversed((*options, *_OPTIONS, *((_GOLD_OPTION,) if with_gold else ()))):
@@ -78,7 +78,7 @@ def job_command(
 
 
 def load_job_file(context: CommandContext, job: str) -> "tuple[JobFile, LoadedSettings]":
-    """Load the job file and the settings. Raises UsageError, SettingsError."""
+    """Load the settings and the job file: a path, or a name in config/consumer. Raises UsageError, SettingsError."""
     from elt_llm_consumer.jobs.job_file import find_job_file, load_job
 
     loaded = context.load()
@@ -189,7 +189,7 @@ def review_options(function: Function) -> Function:
 
 @contextmanager
 def open_reviewed_job(context: CommandContext, job: str, kind: str | None) -> Iterator[ReviewedJob]:
-    """Open the stored results of a job. Raises UsageError if none exist, or several kinds exist and none is named."""
+    """Open the stored results of a job. Raises UsageError if it has none, or several kinds and `kind` is None."""
     from elt_llm_consumer.jobs.tasks import JOB_KINDS
     from elt_llm_consumer.review.reviews import written_kinds
     from elt_llm_core.state.database import open_state
@@ -204,5 +204,7 @@ def open_reviewed_job(context: CommandContext, job: str, kind: str | None) -> It
             what = kind or "KIND"
             raise UsageError(f"Job '{file.name}' has no results yet.", hint=f"Run: elt-llm {what} --job {job}")
         if len(shown) > 1:
-            raise UsageError(f"Job '{file.name}' has rows of several kinds.", hint=f"Add --kind: {', '.join(shown)}.")
+            raise UsageError(
+                f"Job '{file.name}' has rows of several kinds.", hint=f"Add --kind with one of: {', '.join(shown)}."
+            )
         yield ReviewedJob(JobName(file.name, shown[0]), file, loaded, state)

@@ -44,7 +44,7 @@ class CommandContext:
 
     @contextmanager
     def open_store(self, writer: str = "") -> "Iterator[Store]":
-        """Open the store for reading, or for writing if `writer` is given. The writer lock shows `writer` to others."""
+        """Open the store for reading, or for writing with the lock if `writer` (the command line to show) is given."""
         from elt_llm_core.store.lock import writer_lock
         from elt_llm_core.store.store import open_store
 
@@ -72,7 +72,7 @@ def json_command(function: Callable[..., int | None]) -> click.Command:
 
 
 class WholeNumber(click.IntRange):
-    """An integer within bounds, with a name for error messages."""
+    """The type of an option whose value is an integer within bounds. Error messages call it a whole number."""
 
     name = "whole number"
 
@@ -93,7 +93,7 @@ def asking_options(function: Function) -> Function:
 
 
 class StrategyType(click.ParamType[str]):
-    """The name of a search strategy, checked without heavy imports."""
+    """The type of an option whose value is the name of a search strategy."""
 
     name = "strategy"
 
@@ -115,7 +115,7 @@ where_option = click.option(
     "--where",
     multiple=True,
     metavar="FIELD=VALUE",
-    help="Only chunks that match; also != >= <= in. May be repeated: all must match.",
+    help="Only chunks with this value; also != >= <= in. If repeated, all must hold.",
 )
 
 
@@ -124,7 +124,7 @@ def global_options(*, hidden: bool) -> list[click.Option]:
     path = click.Path(path_type=Path)
     config = "Settings file; else config/rag_config.yaml here or in a folder above."
     data_dir = "Folder of the collections; also ELT_LLM_DATA_DIR."
-    verbose = "Log to stderr; twice: in full detail."
+    verbose = "Log to stderr; -vv logs every detail."
     keywords: dict[str, Any] = {"expose_value": False, "hidden": hidden}
     stored = {"callback": _store_global_option, **keywords}
     return [
@@ -151,7 +151,7 @@ def _set_verbosity(context: click.Context, parameter: click.Parameter, value: in
 
 
 def confirm_or_abort(question: str, *, as_json: bool) -> None:
-    """Ask for confirmation. Raises UsageError unless the answer is yes, and always with --json."""
+    """Ask for confirmation. Raises UsageError if the answer is not yes. With --json, raise it without asking."""
     try:
         agreed = not as_json and click.confirm(question, err=True)
     except click.Abort as end:
@@ -167,7 +167,7 @@ def confirm_or_abort(question: str, *, as_json: bool) -> None:
 
 @dataclass(frozen=True)
 class CommandEntry:
-    """A row of the command table. The click command is the `attribute` of the `module`."""
+    """A row of the command table: a command's name and help, and the module and attribute that define it."""
 
     name: str
     module: str
@@ -194,7 +194,7 @@ class LazyGroup(click.Group):
         return list(self.table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import one command, which also accepts the global options after its name."""
+        """Import and return a command. The global options are added to it, so that they may also follow its name."""
         entry = self.table.get(cmd_name)
         if entry is None:
             return None

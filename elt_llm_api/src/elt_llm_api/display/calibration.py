@@ -25,7 +25,7 @@ _STATE_NOTES = {
 def load_calibrations(
     loaded: "LoadedSettings", store: "Store", record: "CollectionRecord"
 ) -> "list[ProfileCalibration]":
-    """Load a collection's calibrations for the existing profiles. The list is empty if none can be read."""
+    """Load the calibrations of a collection's confidence, one for each profile that has one. Empty if unreadable."""
     from elt_llm_core.state.calibrations import CalibrationTable
     from elt_llm_core.state.database import has_state, open_state
 
@@ -59,7 +59,7 @@ def calibration_text(calibrations: "list[ProfileCalibration]", collection: str) 
         f"{local_time(one.fitted_at)} for profile {one.profile}{_STATE_NOTES[one.state]}" for one in calibrations
     ]
     stale = any(one.state == "stale" for one in calibrations)
-    return "; ".join([*described, *([f"again: elt-llm eval --calibrate -c {collection}"] if stale else [])])
+    return "; ".join([*described, *([f"to renew: elt-llm eval --calibrate -c {collection}"] if stale else [])])
 
 
 def _readable_profiles(loaded: "LoadedSettings") -> "Mapping[str, Settings]":

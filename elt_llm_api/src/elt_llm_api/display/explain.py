@@ -48,7 +48,7 @@ Row = list[str]
 
 
 def fact_lines(details: Mapping[str, Any], width: int) -> Iterator[str]:
-    """Return one or more lines for each detail of a stage that has a value."""
+    """Return the details of a stage as aligned lines such as `language  en`. Details without a value are left out."""
     rows = [(name, text) for name, value in details.items() if (text := _value_text(value))]
     if rows:
         yield from table_lines(_PAIR, rows, width)
@@ -66,7 +66,7 @@ def _value_text(value: Any) -> str:
 
 
 def _entry_text(value: Any) -> str:
-    """Format the value of a mapping's entry: a number, a text, or a list of alternatives."""
+    """Format the value of a mapping's entry: `2` -> ` 2`, `"fee"` -> `: fee`, `["fee", "cost"]` -> `: fee or cost`."""
     if isinstance(value, list | tuple) and all(isinstance(inner, str) for inner in value):
         value = " or ".join(value)
     text = _scalar_text(value)

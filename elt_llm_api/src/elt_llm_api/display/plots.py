@@ -11,7 +11,7 @@ PlotKind = Literal["bar_plot", "stacked_bars", "interval_plot", "curve_plot", "c
 
 @dataclass(frozen=True)
 class PlotBar:
-    """A bar: label, length as a share of the scale (0 to 1), value as text, and the share of a mark, if any."""
+    """A bar: label, length (0 to 1), value as text, and the position (0 to 1) of a line that marks another value."""
 
     label: str
     share: float

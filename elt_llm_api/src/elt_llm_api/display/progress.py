@@ -78,7 +78,7 @@ class LineProgress:
 
 
 class LiveProgress:
-    """One bar for each stage, drawn by rich; a full bar shows its duration."""
+    """Shows a progress bar for each stage. The bar of a finished stage stays on the screen, with its duration."""
 
     def __init__(self, bars: "Progress") -> None:
         self._bars = bars

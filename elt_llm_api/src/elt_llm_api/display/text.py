@@ -132,8 +132,8 @@ _WORDS_SHARE = 4  # `words` get at most a quarter of the width beside a `text` c
 class TableColumn:
     """A column of a table in a terminal or in HTML.
 
-    Numbers (`figure`) are right-aligned and names (`name`) left-aligned; neither is shortened. `words` may wrap.
-    A `text` may be shortened.
+    The `kind` decides how its cells are shown: a `figure` (number) right-aligned, a `name` left-aligned, both in full.
+    `words` may wrap over several lines, and a `text` may be shortened.
     """
 
     title: str

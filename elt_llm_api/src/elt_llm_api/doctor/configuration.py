@@ -47,7 +47,7 @@ def aliases(loaded: LoadedSettings) -> CheckVerdict:
         groups = load_aliases(loaded).groups
     except UsageError as error:
         return failure(str(error), "Correct these lines")
-    return ok(f"{len(groups)} groups of names" if groups else "none")
+    return ok(f"{len(groups)} groups of names with the same meaning" if groups else "none")
 
 
 @with_settings
@@ -83,7 +83,7 @@ def network_guard(_: DoctorFacts) -> CheckVerdict:
         return ok("files are read without a network")
     return warning(
         "no network namespace is available here: a file that exploits its reader could reach the network",
-        "Allow user namespaces (sysctl kernel.unprivileged_userns_clone=1), or cut the network off from outside",
+        "Allow user namespaces (sysctl kernel.unprivileged_userns_clone=1), or block the network of this machine",
     )
 
 
@@ -112,7 +112,8 @@ def ocr(facts: DoctorFacts) -> CheckVerdict:
         cure = f"Run: apt-get install {' '.join('tesseract-ocr-' + name.replace('_', '-') for name in missing)}"
         return warning(f"{found}, but not {', '.join(missing)}", cure)
     if "osd" not in languages:
-        return warning(f"{found}, but not osd: rotated pages are not read", "Run: apt-get install tesseract-ocr-osd")
+        detail = f"{found}, but not osd, which detects rotation: rotated pages are not read"
+        return warning(detail, "Run: apt-get install tesseract-ocr-osd")
     return ok(found if settings.ocr else f"{found}; off (ingest.ocr)")
 
 
@@ -179,7 +180,7 @@ def server_keys(loaded: LoadedSettings) -> CheckVerdict:
         with closing(SqliteDatabase(path, for_writing=False)) as database:
             has_table = database.row("SELECT 1 FROM sqlite_master WHERE name = 'api_keys'") is not None
             count = len(KeyTable(database).all()) if has_table else 0
-    return ok(str(count) if count else "none: without a token every user of this machine may ask")
+    return ok(str(count) if count else "none: without a token every user of this machine may ask questions")
 
 
 SERVER_CHECKS: dict[str, Check] = {

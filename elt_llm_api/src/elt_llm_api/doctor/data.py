@@ -45,7 +45,7 @@ def permissions(data_dir: Path) -> CheckVerdict:
     if status.st_uid != os.geteuid():
         return warning(f"belongs to user {status.st_uid}, not to you", _OTHER_DIRECTORY_HINT)
     if status.st_mode & 0o077:
-        return warning(f"others may look into it ({status.st_mode & 0o777:04o})", f"Run: chmod 700 {data_dir}")
+        return warning(f"other users may open it (mode {status.st_mode & 0o777:04o})", f"Run: chmod 700 {data_dir}")
     return ok(f"{status.st_mode & 0o777:04o}")
 
 
@@ -61,7 +61,7 @@ def free_space(data_dir: Path) -> CheckVerdict:
     detail = f"{free / 10**9:.1f} GB free"
     if free < _NEEDED_SPACE:
         return failure(detail, f"Free some space. {_OTHER_DIRECTORY_HINT}")
-    return warning(detail, "Large collections need more") if free < _COMFORTABLE_SPACE else ok(detail)
+    return warning(detail, "Large collections need more space") if free < _COMFORTABLE_SPACE else ok(detail)
 
 
 def lock(loaded: LoadedSettings) -> CheckVerdict:
@@ -75,7 +75,7 @@ def unfinished_runs(loaded: LoadedSettings) -> CheckVerdict:
     if not has_store(loaded.workspace):
         return ok("nothing ingested yet")
     if lock_holder(loaded.workspace):
-        return ok("one is running")
+        return ok("a writing command is running now")
     with open_store(loaded.workspace) as store:
         runs = store.collections.unfinished_runs()
     if not runs:
@@ -95,12 +95,12 @@ def collections(loaded: LoadedSettings) -> CheckVerdict:
         return ok(", ".join(record.name for record in records) or "none")
     lost = [name for name, folder in published.items() if not (folder / "passport.json").is_file()]
     if lost:
-        return failure(f"index missing: {', '.join(lost)}", "Run: elt-llm verify, which rebuilds it from the store")
+        return failure(f"without an index: {', '.join(lost)}", "Run: elt-llm verify, which rebuilds it from the store")
     return ok(", ".join(record.name for record in records) or "none")
 
 
 def database_server(loaded: LoadedSettings) -> CheckVerdict:
-    """Check the version of the database server, our rights on it, and its session locks, if one is used."""
+    """Check a PostgreSQL server, if one is used: its version, the rights of its user, and its session locks."""
     if not loaded.workspace.is_shared:
         return ok("none: storage.backend is sqlite")
     from elt_llm_core.store.postgres import describe_server
@@ -109,7 +109,7 @@ def database_server(loaded: LoadedSettings) -> CheckVerdict:
 
 
 def row_level_security(loaded: LoadedSettings) -> CheckVerdict:
-    """Check that the database itself enforces callers' conditions on documents, and that no role bypasses them."""
+    """Check that PostgreSQL, if used, enforces the conditions of keys and groups, such as `tenant_id=acme`."""
     if not loaded.workspace.is_shared:
         return ok("none: storage.backend is sqlite")
     from elt_llm_core.store.postgres import CALLER_ROLE, check_row_security
@@ -117,7 +117,7 @@ def row_level_security(loaded: LoadedSettings) -> CheckVerdict:
     if not has_store(loaded.workspace):
         return ok("nothing ingested yet")
     if not (fault := check_row_security(loaded.workspace)):
-        return ok(f"in force: callers with conditions read as {CALLER_ROLE}")
+        return ok(f"in force: for callers with conditions, documents are read with the role {CALLER_ROLE}")
     hint = (
         f"Conditions are checked by this program only. Let a superuser run: CREATE ROLE {CALLER_ROLE} NOLOGIN; GRANT"
         f" {CALLER_ROLE} TO ... (the role of the connection). The next ingest does the rest; restart servers"
@@ -128,7 +128,7 @@ def row_level_security(loaded: LoadedSettings) -> CheckVerdict:
 def backups(loaded: LoadedSettings) -> CheckVerdict:
     """Check that the last copy of the store was made at most a week before the store's last change."""
     if loaded.workspace.is_shared:
-        return ok("PostgreSQL: its operator makes them, see docs/postgres.md")
+        return ok("made by the operator of the PostgreSQL server, see docs/postgres.md")
     store = loaded.data_dir / STORE_NAME
     if not store.exists():
         return ok("nothing ingested yet")
@@ -136,7 +136,7 @@ def backups(loaded: LoadedSettings) -> CheckVerdict:
         return ok("storage.backups is 0: make copies yourself, see docs/back-up.md")
     age = backup_age(loaded.data_dir)
     if age is None:
-        return warning("none", "The next ingest makes one")
+        return warning("there is no copy of the store yet", "The next ingest makes one")
     unsaved = datetime.now(UTC) - age < datetime.fromtimestamp(store.stat().st_mtime, UTC) - _MAX_UNSAVED
     detail = f"the last copy of the store is {_shown_age(age)} old"
     return warning(detail, "The store has changed since; the next ingest makes a copy") if unsaved else ok(detail)

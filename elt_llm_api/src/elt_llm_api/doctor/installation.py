@@ -112,7 +112,7 @@ def memory(_: DoctorFacts) -> CheckVerdict:
         return ok("free memory is not known on this system")
     free = int(available.split()[0]) * 1024 / GIGABYTE
     if free < _COMFORTABLE_MEMORY:
-        return warning(f"{free:.1f} GB free, {_COMFORTABLE_MEMORY:.0f} GB is comfortable", "Close other programs")
+        return warning(f"{free:.1f} GB free, {_COMFORTABLE_MEMORY:.0f} GB is recommended", "Close other programs")
     return ok(f"{free:.1f} GB free")
 
 

@@ -22,7 +22,7 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 @with_settings
 def ollama(loaded: LoadedSettings) -> CheckVerdict:
-    """Check that the Ollama server responds and has the configured models, if the settings use or may choose Ollama."""
+    """Check that the Ollama server responds and has the configured models, if a provider is `ollama` or `auto`."""
     settings = loaded.settings
     wanted = _models_in_use(settings)
     if not wanted:
@@ -50,7 +50,7 @@ def ollama_host(facts: DoctorFacts) -> CheckVerdict:
     except ValueError:
         return warning("OLLAMA_HOST is not an address, and is ignored", "Correct or unset it")
     if meant == used.rstrip("/"):
-        return ok(f"OLLAMA_HOST is {meant} too")
+        return ok(f"OLLAMA_HOST is {meant}, as in the settings")
     shown = f"OLLAMA_HOST is {_without_password(host)}, and is ignored: {_without_password(used)} is used"
     return warning(shown, f"Set ollama.base_url to {meant}")
 
@@ -111,9 +111,9 @@ def _split_scheme(address: str) -> tuple[str, str]:
 
 
 def container_advice(base_url: str, *, inside: bool) -> str:
-    """Return how to reach Ollama outside of the container, if `base_url` is the container's own loopback address.
+    """Return advice on reaching Ollama from within a container, where a loopback address is the container itself.
 
-    The text is empty outside of containers and for other addresses.
+    Empty outside of containers, and if `base_url` is not a loopback address.
     """
     if not inside or urlsplit(base_url).hostname not in _LOOPBACK:
         return ""

@@ -103,9 +103,9 @@ def search_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
 def open_engine_for(
     context: CommandContext, collections: tuple[str, ...], profile_name: str | None, *, looks_for_model: bool = True
 ) -> "Engine":
-    """Open the engine for collections and a profile.
+    """Open the query engine for the named collections, or those of the profile.
 
-    If `looks_for_model` is false, the provider `auto` does not look for a model server and answers with quotes.
+    If `looks_for_model` is false, the provider `auto` does not look for a model server: answers are quotes.
     """
     from elt_llm_core.settings.profiles import load_profile
 

@@ -37,11 +37,11 @@ def create_command(
     force: bool,
     as_json: bool,
 ) -> int:
-    """Write FILE with all that a machine of this kind, with this Python and without a network, needs.
+    """Write FILE, which installs elt-llm on a machine of the same kind, with the same Python, without a network.
 
-    That is: the packages of uv.lock and of this clone, the models that the settings name, the configuration, and the
-    collections named with -c. Packages are downloaded. Extras that the settings need are included. Install FILE with:
-    python FILE install FOLDER
+    FILE contains the packages of uv.lock and of this clone, the models that the settings name, the configuration, and
+    the collections named with -c. Packages are downloaded. Extras that the settings need are included. Install FILE
+    with: python FILE install FOLDER
     """
     from elt_llm_api.bundle import creation
 
@@ -123,4 +123,4 @@ def _say(line: str) -> None:
 
 
 def _silent(_line: str) -> None:
-    """Print no progress, because with --json only one document is printed."""
+    """Ignore the line of progress: with --json, only the result is printed."""

@@ -71,7 +71,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     yes: bool,
     as_json: bool,
 ) -> int:
-    """Have a conversation. A follow-up such as "And for juniors?" is completed from the earlier turns and shown.
+    """Have a conversation. A follow-up such as "And for juniors?" becomes a full question, which is shown.
 
     Conversations are stored on this machine, beside the collections. Type /help for the commands.
     """
@@ -144,7 +144,7 @@ def _delete_session(sessions: SessionTable, session_id: str, yes: bool, as_json:
 
 @dataclass
 class ChatSession(Closeable):
-    """The current conversation and its engine. A conversation is created with its first answer."""
+    """The conversation of a running chat, with its engine. The conversation is stored from its first answer on."""
 
     context: CommandContext
     sessions: SessionTable
@@ -156,12 +156,12 @@ class ChatSession(Closeable):
 
     @property
     def turns(self) -> list[ConversationTurn]:
-        """The turns of this conversation, in order."""
+        """The turns (questions with their answers) of this conversation, in order."""
         return self.sessions.turns(self.session_id) if self.session_id else []
 
     @property
     def last(self) -> ConversationTurn:
-        """The last turn. Raises UsageError if there is no turn yet."""
+        """The last question with its answer. Raises UsageError if no question has been asked yet."""
         if not (turns := self.turns):
             raise UsageError("No question has been asked yet.", hint="Ask something first.")
         return turns[-1]
@@ -194,10 +194,10 @@ class ChatSession(Closeable):
         return result
 
     def explained(self) -> tuple[TraceStage, ...]:
-        """Repeat the last search and return its trace, followed by the stored stages of the last answer.
+        """Search again for the last question, and return the trace of its answer with the details of every chunk.
 
-        The search is repeated because the stored trace omits unused chunks, which a purge could not find there. Raises
-        UsageError before the first answer, and RetrievalError.
+        The stored trace omits chunks that the answer does not use, because a purge could not find and erase them there.
+        Raises UsageError before the first answer, and RetrievalError.
         """
         last = self.last
         stages = self.engine.search(last.understood, explain=True).stages
@@ -238,12 +238,12 @@ _QUESTION_WIDTH = 60
 
 
 class ChatExit(Exception):
-    """The user ended the chat."""
+    """Raised by `/quit` to end the chat."""
 
 
 @dataclass(frozen=True)
 class SlashCommand:
-    """A slash command; `run` returns the lines to print."""
+    """A command of the chat, such as `/save FILE`. `run` carries it out and returns the lines to print."""
 
     name: str
     argument: str
@@ -305,7 +305,7 @@ def _history(session: ChatSession, _argument: str) -> Iterator[str]:
 def _save(session: ChatSession, argument: str) -> Iterator[str]:
     turns = session.turns
     if not turns:
-        raise UsageError("There is no turn to save yet.", hint="Ask something first.")
+        raise UsageError("There is no answer to save yet.", hint="Ask something first.")
     target = session.context.working_directory / argument
     try:
         if not target.parent.is_dir():
@@ -432,7 +432,7 @@ def _answer(session: ChatSession, line: str, printed: set[str]) -> Iterable[str]
 
 
 def _with_new_notes(result: QueryResult, printed: set[str]) -> QueryResult:
-    """Keep only the notes that were not printed before. The note on how the question was understood is left out."""
+    """Return the result with those notes that are not in `printed`, except "Understood as", and add them to it."""
     notes = tuple(note for note in result.notes if note not in printed and not note.startswith(_REWRITTEN_PREFIX))
     printed.update(notes)
     return result.model_copy(update={"notes": notes})
@@ -444,7 +444,7 @@ def converse_in_json(session: ChatSession) -> int:
     for line in question_lines():
         try:
             if line.startswith("/"):
-                raise UsageError("Commands do not work with --json.", hint="Send questions, or remove --json.")
+                raise UsageError("Slash commands do not work with --json.", hint="Send questions, or remove --json.")
             result = session.ask(line)
         except EltError as error:
             failed = True

@@ -69,9 +69,9 @@ def status_command(context: CommandContext, collection: str | None, as_json: boo
 @json_command
 @click.option("-c", "--collection", required=True, metavar="NAME", help="Collection to roll back.")
 @click.option("--to", type=WholeNumber(min=1), metavar="N", help="Generation to publish; else the previous one.")
-@click.option("--again", is_flag=True, help="Undo a rollback: publish the generation from before it.")
+@click.option("--again", is_flag=True, help="Undo a rollback: publish the generation that it replaced.")
 def rollback_command(context: CommandContext, collection: str, to: int | None, again: bool, as_json: bool) -> int:
-    """Publish a collection's previous generation, or another kept one. Later ingests need --resume or --rebuild.
+    """Publish a collection's previous generation, or generation N. The next ingest needs --resume or --rebuild.
 
     Repeating the command does not roll back further.
     """
@@ -79,7 +79,7 @@ def rollback_command(context: CommandContext, collection: str, to: int | None, a
         from elt_llm_core.collection.lifecycle import roll_back
 
         left, now = roll_back(store, collection, to, again=again)
-    lines = [f"{collection}: generation {now} is already published. To undo a rollback: --again; or --to N."]
+    lines = [f"{collection}: generation {now} is already published. To undo a rollback, add --again or --to N."]
     if left != now:
         undo = f"elt-llm rollback -c {collection} --to {left}"
         lines = [
@@ -103,7 +103,7 @@ def drop_command(context: CommandContext, names: tuple[str, ...], prefix: str | 
         known = [name if store.is_half_dropped(name) else store.collections.get(name).name for name in names]
         chosen = list(dict.fromkeys([*known, *matching]))
     if not chosen:
-        raise UsageError(f"No collection starts with '{prefix}'.", hint="Run: elt-llm collections")
+        raise UsageError(f"No collection has a name that starts with '{prefix}'.", hint="Run: elt-llm collections")
     if not yes:
         _confirm_drop(chosen, as_json=as_json)
     with context.open_store("elt-llm drop") as store:
@@ -128,7 +128,7 @@ def _confirm_drop(names: list[str], *, as_json: bool) -> None:
 @click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path), metavar="[FILE]")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 def export_command(context: CommandContext, name: str, file: Path | None, force: bool, as_json: bool) -> int:
-    """Export documents, vectors and artefacts of a collection to FILE, by default NAME.elt.zip here.
+    """Export documents, vectors and artefacts (data that readers extracted) to FILE, by default NAME.elt.zip here.
 
     The file contains no paths of this machine. `elt-llm import` reads it without embedding.
     """

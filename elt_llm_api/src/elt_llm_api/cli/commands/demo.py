@@ -21,7 +21,7 @@ JOB_COLLECTIONS = {"demo_rules": JOB_DOCUMENTS, "demo_model": MODEL, "demo_inven
 
 
 @json_command
-@click.option("--jobs", is_flag=True, help="Ingest the sources of the jobs of elt-llm init --examples too.")
+@click.option("--jobs", is_flag=True, help="Also ingest what the jobs of elt-llm init --examples read.")
 def command(context: CommandContext, jobs: bool, as_json: bool) -> int:
     """Ingest the samples into the collection 'demo' and answer a question from them.
 

@@ -35,7 +35,7 @@ DEFAULT_PROFILE = "default"
 
 @dataclass(frozen=True)
 class EvaluationSettings:
-    """The settings of one evaluation. Thresholds apply to the profiles in `judged`."""
+    """The settings of one evaluation: profiles to measure, two to compare, and thresholds for those in `judged`."""
 
     loaded: "LoadedSettings"
     profiles: "Mapping[str, Settings]"
@@ -74,7 +74,7 @@ class EvaluationSettings:
 
 
 def evaluate_labelled_set(measuring: EvaluationSettings, directory: Path, *, quiet: bool) -> "list[ProfileReport]":
-    """Ingest a labelled set's corpus unless it is up to date, and measure its questions with each profile."""
+    """Measure retrieval with the questions of a labelled set, by profile. Its corpus is ingested if it has changed."""
     from elt_llm_query.evaluate.datasets import read_dataset
     from elt_llm_query.evaluate.runner import evaluate
 
@@ -111,7 +111,7 @@ def open_labelled_set(
 def evaluate_own_documents(
     measuring: EvaluationSettings, collection: str, number: int | None, seed: int, *, quiet: bool
 ) -> "list[ProfileReport]":
-    """Measure questions that are generated from the documents of a collection."""
+    """Measure retrieval with questions that are generated from the documents of a collection, by profile."""
     with _open_collection(measuring.loaded, collection) as (_, generation, embedding):
         from elt_llm_query.evaluate.generated_questions import DEFAULT_NUMBER, evaluation_questions, generate_questions
         from elt_llm_query.evaluate.runner import measure_profiles
@@ -160,7 +160,7 @@ class RefusalSettings:
 
 
 def measure_refusals_of_set(asking: RefusalSettings, directory: Path, foreign: Path | None) -> "RefusalReport":
-    """Measure how often a set's unanswerable questions, and foreign ones (of another set, or shipped), are refused."""
+    """Measure how often a set's unanswerable questions, and questions about other subjects (`foreign`), are refused."""
     from elt_llm_query.evaluate import generated_questions, refusals
     from elt_llm_query.evaluate.datasets import QUERIES, read_dataset, read_questions
 
@@ -177,7 +177,7 @@ def measure_refusals_of_set(asking: RefusalSettings, directory: Path, foreign: P
 
 
 def measure_gold_answers(asking: RefusalSettings, directory: Path) -> "GoldAnswerReport":
-    """Measure how often the quoted text in answers contains a labelled set's gold answer."""
+    """Measure how often the quotes in an answer contain the gold answer, which the labelled set gives."""
     from elt_llm_query.evaluate.answers import measure_gold_answers
     from elt_llm_query.evaluate.datasets import read_answers, read_dataset
     from elt_llm_query.evaluate.refusals import QuotingSession, questions_of_dataset, sample_questions
@@ -196,7 +196,7 @@ def measure_gold_answers(asking: RefusalSettings, directory: Path) -> "GoldAnswe
 def measure_refusals_of_collection(
     asking: RefusalSettings, collection: str
 ) -> "tuple[RefusalReport, CalibrationState]":
-    """Measure refusals on questions generated from a collection. Also return which confidence weights were used."""
+    """Measure refusals with questions generated from a collection. Also return the state of its calibration."""
     from elt_llm_query.evaluate.refusals import QuotingSession, refusal_report
     from elt_llm_query.extractive.confidence import read_calibration
 
@@ -263,18 +263,18 @@ def _open_collection(loaded: "LoadedSettings", collection: str) -> "Iterator[tup
 
 
 _MODE_OPTIONS = (
-    click.option("--calibrate", is_flag=True, help="Calibrate the confidence of answers to -c NAME."),
+    click.option("--calibrate", is_flag=True, help="Calibrate the confidence of answers from -c NAME."),
     click.option(
         "--refusals",
         "--abstention",
         "refusals",
         is_flag=True,
-        help="Measure refusals of questions without answer, in DIR or -c NAME.",
+        help="Measure how often unanswerable questions are refused, in DIR or -c NAME.",
     ),
     click.option(
-        "--foreign", metavar="DIR", type=click.Path(path_type=Path), help="Set with foreign questions, for DIR."
+        "--foreign", metavar="DIR", type=click.Path(path_type=Path), help="Set of questions about other subjects."
     ),
-    click.option("--gold-answers", is_flag=True, help="How often quotes contain the gold answers in DIR."),
+    click.option("--gold-answers", is_flag=True, help="Measure how often quotes contain the gold answers in DIR."),
 )
 OUTPUT_FILE = click.Path(path_type=Path, dir_okay=False)
 _INCOMPATIBLE = ("from_documents", "answers", "strategies", "compare", "fail_under", "per_query")
@@ -388,7 +388,7 @@ def evaluate_answers(
 )
 @click.option("--compare", nargs=2, metavar="P Q", help="Compare two profiles or strategies for significance.")
 @click.option(
-    "--fail-under", multiple=True, metavar="F=X", help="Exit with 1 if a figure is lower, such as ndcg@10=0.70."
+    "--fail-under", multiple=True, metavar="F=X", help="Exit with 1 if metric F is below X, such as ndcg@10=0.70."
 )
 @click.option("--per-query", metavar="FILE", type=OUTPUT_FILE, help="Write each question's result as JSON lines.")
 @click.option("--html", metavar="FILE", type=OUTPUT_FILE, help="Write a report with plots.")

@@ -66,7 +66,9 @@ def command(  # noqa: PLR0913 - one parameter for each option
     task, named = _create_task(context, loaded, paths, collection, job)
     report_file = context.working_directory / report if report else None
     if report_file is not None and not report_file.parent.is_dir():
-        raise UsageError(f"There is no folder {report_file.parent} for the report.")
+        raise UsageError(
+            f"There is no folder {report_file.parent} for the report.", hint="Create it, or name another file."
+        )
     with IngestSession(task, loaded, flags, " ".join(["elt-llm ingest", *named])) as session:  # type: ignore[arg-type]
         if dry_run:
             return _print_plan(session, report_file, as_json=as_json)
@@ -89,7 +91,7 @@ def run_ingest(
 
 
 def _check_arguments(paths: tuple[str, ...], collection: str | None, job: str | None) -> None:
-    """Raise UsageError unless either a collection or a job is named."""
+    """Raise UsageError if neither a collection nor a job is named, or a job together with paths or a collection."""
     if job is None and collection is None:
         raise UsageError(
             "No collection is named.", hint="Run: elt-llm ingest PATH -c NAME, or elt-llm ingest --job NAME"

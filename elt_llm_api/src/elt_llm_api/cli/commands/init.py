@@ -41,7 +41,7 @@ def write_starting_files(folder: Path, *, ollama: bool, examples: bool = False) 
 
 
 def starting_files(*, ollama: bool, examples: bool = False) -> dict[str, str]:
-    """Return the text of each file by its path in the folder. `examples` adds jobs for the demo's collections."""
+    """Return the text of each configuration file by its path. `examples` adds jobs for the collections of the demo."""
     from elt_llm_consumer.jobs.job_file import EXAMPLE_ALIASES
     from elt_llm_consumer.jobs.job_file import example_jobs as consumer_jobs
     from elt_llm_core.settings.profiles import built_in_profiles

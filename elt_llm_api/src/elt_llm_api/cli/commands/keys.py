@@ -54,9 +54,9 @@ def add_command(
 ) -> int:
     """Create a key and print its secret, which is not stored.
 
-    A PATTERN is a collection's name, where * matches any characters; both options may be repeated. Once there is a
-    key, the server refuses requests without one. A CONDITION is `field=value` or `field in a,b`; the fields are
-    tenant_id, knowledge_base_id and doc_type. With a CONDITION, the key by default reads all collections.
+    A PATTERN is a collection's name, where * matches any characters; --read and --write may be repeated. Once there is
+    a key, the server refuses requests without one. A CONDITION is `field=value` or `field in a,b`; the fields are
+    tenant_id, knowledge_base_id and doc_type. A key with a CONDITION reads all collections unless some are named.
     """
     if where and not (read or write):
         read = ("*",)

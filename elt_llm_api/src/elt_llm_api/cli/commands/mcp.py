@@ -20,8 +20,8 @@ from elt_llm_api.cli.options import CommandContext, pass_command_context
 def command(context: CommandContext) -> int:
     """Serve tools to the parent process over stdin and stdout (Model Context Protocol).
 
-    It has your permissions, ends with its input, and logs to stderr. It also runs queued jobs; an interrupted job
-    continues when this command or `elt-llm serve` runs again.
+    The tools have your permissions. The command ends when its input ends, and logs to stderr. It also runs queued
+    jobs; an interrupted job continues when this command or `elt-llm serve` runs again.
     """
     from elt_llm_api.serve.mcp.mount import is_installed, not_installed_error
 

@@ -53,7 +53,7 @@ def command(context: CommandContext, directory: Path, target: Path, as_json: boo
         for line in one.renamed:
             click.echo(f"  renamed  {one_line(line)}")
         for line in one.without_home:
-            click.echo(f"  no home  {one_line(line)}")
+            click.echo(f"  dropped  {one_line(line)}")
 
 
 def convert_directory(directory: Path) -> Iterator[MigratedFile]:
@@ -67,7 +67,7 @@ def convert_directory(directory: Path) -> Iterator[MigratedFile]:
         try:
             content = yaml.safe_load(path.read_text(encoding="utf-8"))
         except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
-            raise UsageError(f"{path} cannot be read as YAML: {error}") from error
+            raise UsageError(f"{path} cannot be read as YAML: {error}", hint="Correct the file.") from error
         if isinstance(content, dict):
             yield _convert_file(path, str(path.relative_to(directory)), content)
 
@@ -128,7 +128,10 @@ def _model_of(kind: str) -> type[BaseModel]:
 
 
 def _leaves(content: Mapping[str, Any], model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield each value with its dotted key. A mapping that is not a section of the settings counts as one value."""
+    """Yield each value with its dotted key: `{"llm": {"model": "m"}}` -> `("llm.model", "m")`.
+
+    A mapping that is not a section of the settings counts as one value.
+    """
     from elt_llm_core.settings.loader import section_model
 
     for key, value in content.items():

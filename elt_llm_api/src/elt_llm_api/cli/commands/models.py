@@ -54,8 +54,8 @@ def list_command(context: CommandContext, as_json: bool) -> int:
 def pull_command(context: CommandContext, name: str, as_json: bool) -> int:
     """Download a known model and install it in the folder of models.
 
-    This needs the setting network.allow_model_downloads. HF_ENDPOINT names another hub. Afterwards the model is used
-    without a network.
+    The setting network.allow_model_downloads must be true. The variable HF_ENDPOINT can name a hub other than Hugging
+    Face. Afterwards the model is used without a network.
     """
     from elt_llm_core.models.hub import PUBLIC_HUB, find_known_model, pull_model
 
@@ -106,7 +106,7 @@ def remove_command(context: CommandContext, name: str, force: bool) -> int:
     used = settings.query.reranker_model
     if not force and used is not None and Path(used).name == name:
         hint = f"Change query.reranker_model first, or run: elt-llm models remove {name} --force"
-        raise UsageError(f"The settings use '{name}' as query.reranker_model, so it was not deleted", hint=hint)
+        raise UsageError(f"The settings use '{name}' as query.reranker_model, so it was not deleted.", hint=hint)
     remove_model(name, models_dir)
     click.echo(f"Removed {name} from {models_dir}")
     return 0

@@ -47,6 +47,6 @@ def _check_target(target: Path | None, data_dir: Path) -> None:
     if target is None:
         return
     if target.exists() or not target.parent.is_dir():
-        raise UsageError(f"{target} cannot be the receipt.", hint="Name a new file in an existing folder.")
+        raise UsageError(f"The receipt cannot be written to {target}.", hint="Name a new file in an existing folder.")
     if target.resolve().is_relative_to(data_dir.resolve()):
         raise UsageError(f"{target} is in the data directory, which is purged.", hint="Name a file elsewhere.")

@@ -44,7 +44,7 @@ def command(context: CommandContext, no_ingest: bool, as_json: bool) -> int:
 
 
 def _ingest_again(context: CommandContext, report: "RecoveryReport", *, quiet: bool) -> dict[str, str]:
-    """Ingest the incomplete collections from their sources, and return why a collection could not be ingested."""
+    """Ingest the incomplete collections from their sources. Return the error of each that failed, by its name."""
     from elt_llm_core.errors import EltError
     from elt_llm_ingest.session import CollectionTask, IngestSession
 
@@ -61,7 +61,7 @@ def _ingest_again(context: CommandContext, report: "RecoveryReport", *, quiet: b
 
 
 def _still_lost(context: CommandContext, report: "RecoveryReport") -> list[dict[str, Any]]:
-    """Return the lost documents that the published generations still lack."""
+    """Return collection and path of each lost document that is still not in its published generation."""
     with context.open_store() as store:
         there = {
             (record.name, document.source)

@@ -51,7 +51,7 @@ def import_command(
 @json_command
 @review_options
 def stale_command(context: CommandContext, job: str, kind: str | None, as_json: bool) -> int:
-    """List each row whose quote moved, vanished, or has changed text around it in its document."""
+    """List each row with a quote that moved, that is missing, or whose surrounding text in the document changed."""
     from elt_llm_consumer.review.stale import read_sources, stale_rows
 
     with open_reviewed_job(context, job, kind) as reviewed:
@@ -65,7 +65,7 @@ def stale_command(context: CommandContext, job: str, kind: str | None, as_json: 
 @json_command
 @review_options
 def status_command(context: CommandContext, job: str, kind: str | None, as_json: bool) -> int:
-    """List the reviews of a job: fresh, stale if the row has changed since, or without a row."""
+    """List the reviews of a job, each as fresh, as stale (its row has changed since), or as without a row."""
     from elt_llm_consumer.review.reviews import review_overview
 
     with open_reviewed_job(context, job, kind) as reviewed:
@@ -95,7 +95,7 @@ def history_command(context: CommandContext, row: str, job: str, kind: str | Non
 @json_command
 @click.argument("receipt", type=click.Path(path_type=Path), metavar="RECEIPT")
 def replay_command(context: CommandContext, receipt: Path, as_json: bool) -> int:
-    """Compare a receipt with the current output, quotes, documents, settings and program.
+    """Compare a job's receipt, the record of a run, with the current output, documents, settings and program.
 
     Nothing is generated. Exit code 0 if a run now would write the same output, else 1. Changed versions of libraries
     are reported, but do not count as a difference.

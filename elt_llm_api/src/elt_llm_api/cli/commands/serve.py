@@ -48,14 +48,14 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     serve = loaded.settings.serve
     token = read_token(token_file, context.environment)
     if is_world_readable(token_file):
-        click.echo(f"warning: All users of this machine can read {token_file}.", err=True)
+        click.echo(f"warning: All users of this machine can read {token_file}. Run: chmod 600 {token_file}", err=True)
     os.environ.pop("ELT_LLM_SERVE_TOKEN", None)  # hides the token from child processes
     exposure = Exposure(token, allow_remote, serve.tls_certificate is not None, serve.behind_proxy)
     return _serve(context, loaded, exposure)
 
 
 def with_options(loaded: "LoadedSettings", options: Mapping[str, object]) -> "LoadedSettings":
-    """Return the settings, where options that are not None replace values of the section `serve`."""
+    """Return the settings, with the section `serve` changed by the options that are not None."""
     chosen = {name: value for name, value in options.items() if value is not None}
     section = loaded.settings.serve.model_copy(update=chosen)
     return replace(loaded, settings=loaded.settings.model_copy(update={"serve": section}))

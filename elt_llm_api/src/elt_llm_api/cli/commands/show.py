@@ -65,7 +65,7 @@ def _find_document(store: "Store", document: str, collections: list[str] | None)
 
 
 def _requested_span(length: int, pages: tuple[int, ...], page: int | None, span: str | None) -> tuple[int, int]:
-    """Return the requested span. Raises UsageError for a page or span outside the document."""
+    """Return (start, end) of the requested characters. Raises UsageError for a page or span outside the document."""
     if span is not None:
         match = re.fullmatch(r"(\d{1,15}):(\d{1,15})", span)
         if not match or not int(match[1]) <= int(match[2]) <= length:

@@ -70,9 +70,9 @@ def _migrate(loaded: "LoadedSettings") -> None:
 
 
 def _rebuild(context: CommandContext, names: list[str], *, deep: bool, quiet: bool) -> list[tuple[int, int]]:
-    """Check again under the lock, because an ingest may have run meanwhile, and rebuild damaged generations.
+    """Rebuild damaged generations. Return the old and the new number of each.
 
-    Return the old and the new number of each.
+    Damage is searched for again under the writer lock, because an ingest may have run since the first search.
     """
     from elt_llm_core.collection.lifecycle import collect_garbage
     from elt_llm_core.collection.verification import repair, verify_collection

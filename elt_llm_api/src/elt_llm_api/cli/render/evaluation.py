@@ -140,7 +140,7 @@ def write_output(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}.") from error
+        raise UsageError(f"{path} cannot be written: {error.strerror}.", hint="Name another file.") from error
 
 
 PLOTTED_METRICS = ("ndcg@10", "recall@10", "mrr@10", "hit@10")
@@ -276,7 +276,7 @@ WEIGHTS = {"shipped": "as shipped", "calibrated": "as calibrated", "stale": "as 
 
 
 def print_refusals(report: "RefusalReport", weights: "CalibrationState", html: Path | None, *, as_json: bool) -> int:
-    """Print the results of `--refusals`; return 0."""
+    """Print the results of `elt-llm eval --refusals`, write the page `html` if it is named, and return exit code 0."""
     if html is not None:
         write_output(html, refusal_page(report))
     lines = map(strip_control_characters, refusal_lines(report, weights))
@@ -285,7 +285,7 @@ def print_refusals(report: "RefusalReport", weights: "CalibrationState", html: P
 
 
 def refusal_lines(report: "RefusalReport", weights: "CalibrationState") -> Iterator[str]:
-    """Return lines with the refusal rate for each kind of question, and with the risk at each coverage."""
+    """Return the refusal rate for each kind of question, and the share of wrong answers by share answered, as lines."""
     from elt_llm_query.evaluate.refusals import points_at_coverages
 
     yield f"{report.name}: {count_noun(report.answerable, 'answerable question')}, confidence {WEIGHTS[weights]}"
@@ -330,7 +330,7 @@ def refusal_page(report: "RefusalReport") -> str:
 
 
 def print_gold(report: "GoldAnswerReport", *, as_json: bool) -> int:
-    """Print the results of `--gold-answers`; return 0."""
+    """Print how often quotes contain the gold answers (`elt-llm eval --gold-answers`), and return exit code 0."""
     from elt_llm_query.evaluate.answers import SENTENCES
 
     rows = [["most sentences", "contain an answer", "and not refused", "wrongly refused"]]
@@ -348,7 +348,7 @@ def print_gold(report: "GoldAnswerReport", *, as_json: bool) -> int:
 
 
 def print_calibration(fitted: "FittedCalibration", collection: str, *, as_json: bool) -> int:
-    """Print the calibration and its quality; return 0."""
+    """Print the calibration and its quality, and return exit code 0."""
     lines = map(strip_control_characters, calibration_lines(fitted, collection))
     print_result({"collection": collection, **fitted.to_json()}, lines, as_json=as_json)
     return 0
