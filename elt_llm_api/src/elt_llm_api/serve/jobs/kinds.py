@@ -32,7 +32,7 @@ def check_server_paths(loaded: LoadedSettings, names: Sequence[str]) -> tuple[Pa
         return ()
     if not loaded.settings.ingest.roots:
         raise UsageError(
-            "Only uploads can be ingested: ingest.roots names no folder of the server.",
+            "Only uploads can be ingested here: the setting ingest.roots names no folder.",
             hint="The operator of the server can add folders to ingest.roots.",
         )
     from elt_llm_ingest.sources.allowed_paths import AllowedPaths
@@ -57,10 +57,11 @@ _NAME = re.compile(r"[\w-]{1,100}")
 def run_batch(
     kind: str, arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener
 ) -> dict[str, Any]:
-    """Run the job file `job` in `config/consumer`. `only`, `domain` and `limit` select rows; `anew` regenerates rows.
+    """Run the job file in `config/consumer` that the argument `job` names, and return its report.
 
-    `topics` replaces the topics of a handbook. With `dry_run` the result is a `plan` of the work and its cost. The
-    result names files without their folders. Raises the errors of `run_job`, and LockHeld if the same job is running.
+    The arguments `only`, `domain` and `limit` select rows. `anew` makes existing rows again, and `topics` replaces the
+    topics of a handbook job. With `dry_run`, return only a `plan` of the work and its cost. The report names files
+    without their folders. Raises the errors of `run_job`, and LockHeld if the same job is running.
     """
     from elt_llm_consumer.runner.plan import RowSelection
     from elt_llm_consumer.runner.run import JobRequest, run_job
@@ -105,9 +106,10 @@ def _load_job_file(kind: str, arguments: Mapping[str, Any], loaded: LoadedSettin
 
 
 def run_evaluation(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener) -> dict[str, Any]:
-    """Measure `profiles` on `collection` with `questions` questions generated from `seed`.
+    """Measure profiles on a collection with generated questions, as the arguments of the job specify.
 
-    Without `profiles`, those of the standard comparison are measured. Returns `{"reports": [...]}`, one for each
+    `questions` is the number of questions, and another `seed` generates other ones. Without `profiles`, the profiles of
+    the standard comparison are measured. Returns `{"reports": [...]}`, one for each
     profile. Raises UnknownCollection, SettingsError, and the errors of asking a question.
     """
     from elt_llm_core.collection.lifecycle import open_generation
@@ -132,7 +134,9 @@ def run_evaluation(arguments: Mapping[str, Any], loaded: LoadedSettings, progres
 
 
 def run_forget(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener) -> dict[str, Any]:
-    """Forget the document with the id `document`. Delete its uploaded file unless the file is newer than `asked_at`.
+    """Forget the document with the id `document`. Delete its uploaded file, too.
+
+    The file is kept if it is newer than `asked_at`, the time of the request in Unix seconds.
 
     Returns the report without document names. Raises LockHeld, UnknownCollection, UsageError, StoreError.
     """
@@ -149,7 +153,7 @@ def run_forget(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: P
 
 
 def run_ingest(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener) -> dict[str, Any]:
-    """Ingest the files `uploads` and `paths` into `collection`. Without any, ingest the sources of the last ingest.
+    """Ingest the files in `uploads` and `paths` into `collection`, or if both are empty the sources of the last ingest.
 
     An upload is read even if the same document was forgotten before. Returns the report of the run. Uploads into a new
     collection are deleted if none could be read. Raises the errors of `IngestSession.run`, UsageError for paths that
