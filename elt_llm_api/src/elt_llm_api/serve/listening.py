@@ -264,7 +264,7 @@ def model_exposure_warnings(settings: Settings, environment: Mapping[str, str]) 
     """Yield a warning if other machines may reach Ollama, and one for each model server on another machine."""
     ollama_host = environment.get("OLLAMA_HOST", "")
     if ollama_host and not _is_local_address(ollama_host):
-        yield f"OLLAMA_HOST is {ollama_host}: an Ollama server started with it answers other machines without any key."
+        yield f"OLLAMA_HOST is {ollama_host}: an Ollama server started with it accepts requests of other machines."
     embedding, llm = settings.embedding.provider, settings.llm.provider
     servers = {
         settings.ollama.base_url: "ollama" in {embedding, llm} or llm == "auto",

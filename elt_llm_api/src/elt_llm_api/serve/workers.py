@@ -14,7 +14,7 @@ from elt_llm_core.utilities import Closeable
 T = TypeVar("T")
 _RETRY_AFTER = range(1, 5)  # seconds after which a short queue is empty
 COMPUTE_THREADS = 2
-"""Number of threads that may compute at once. Python runs one of them at a time; more would delay even rejections."""
+"""Number of threads that may compute at once. Python runs one of them at a time; more would delay all requests."""
 _POLL_SECONDS = 0.2
 
 

@@ -91,7 +91,7 @@ _EXPORT_TIMEOUT = 5  # seconds
 
 
 class SpanExporter(Closeable):
-    """Passes a span for each question to a processor, without registering global state."""
+    """Passes an OpenTelemetry span for each question to a span processor, without changing global state."""
 
     def __init__(self, processor: "SpanProcessor") -> None:
         from opentelemetry.sdk.resources import Resource
@@ -131,8 +131,8 @@ class SpanExporter(Closeable):
 def open_span_exporter(endpoint: str, *, allow_remote: bool) -> SpanExporter:
     """Return an exporter that sends batches to a collector in a thread. An unreachable collector is ignored.
 
-    Raises SettingsError for an invalid address, for another machine unless `allow_remote`, and if the optional package
-    is missing.
+    Raises SettingsError for an invalid address, for an address of another machine if `allow_remote` is false, and if
+    the optional package is missing.
     """
     parts = urlsplit(endpoint)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
