@@ -206,7 +206,7 @@ def reply_to_task(text: str) -> str | None:
 
 
 def style_of(messages: Sequence[ChatMessage]) -> str:
-    """Return the text of system and developer messages; nothing if it is longer than a style may be."""
+    """Return the text of system and developer messages, or "" if it is longer than `LONGEST_STYLE`."""
     style = "\n\n".join(message.text.strip() for message in messages if message.role in STYLE_ROLES)
     return style if len(style) <= LONGEST_STYLE else ""
 
@@ -258,7 +258,7 @@ _PROFILE = "profile/"
 class ModelName:
     """A resolved model name: collections and a profile. Without collections, those of the profile are searched.
 
-    `built_at` is ISO 8601 or None.
+    `built_at` is when the collection was published, in ISO 8601, or None.
     """
 
     name: str

@@ -240,7 +240,7 @@ class ExportFile(BaseModel):
     format: str = Field(examples=["xlsx"])
     bytes: int
     written_at: str = Field(description="ISO 8601, UTC.")
-    before_reviews: bool = Field(description="Whether it lacks later reviews: running the job again adds them.")
+    before_reviews: bool = Field(description="Whether rows were reviewed later; run the job again to add the reviews.")
 
 
 class _ReceiptDocument(BaseModel):

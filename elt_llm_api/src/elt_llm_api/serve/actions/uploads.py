@@ -254,7 +254,7 @@ class UploadActions(ServiceActions):
 
 
 def _owner_of_upload(principal: Principal, collection: str, given: Mapping[str, str]) -> dict[str, str]:
-    """Return the owner fields of an upload: the given ones, and those that the caller's conditions determine.
+    """Return the owner fields of an upload, such as tenant_id: the given ones, and those that conditions determine.
 
     Raises Forbidden for a value outside of the conditions, and UsageError if the conditions allow several values and
     none is given.

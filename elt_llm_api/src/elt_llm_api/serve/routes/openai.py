@@ -428,7 +428,7 @@ class EmbeddingRequest(BaseModel):
         description="One text or several, or their token numbers (cl100k_base).", examples=[["A loan costs 40 euros."]]
     )
     encoding_format: Literal["float", "base64"] = "float"
-    dimensions: StrictInt | None = Field(None, ge=1, le=65_536, description="The dimension of the model, or unset.")
+    dimensions: StrictInt | None = Field(None, ge=1, le=65_536, description="Unset, or the dimension of the model.")
     input_type: chat.InputType = Field("document", description="Ours: whether texts are from documents or questions.")
 
 

@@ -49,7 +49,10 @@ def command_box(tab: str, texts: Texts) -> gr.Textbox:
 
 
 def parse_command(text: str) -> tuple[str, str]:
-    """Return name and value of a command. In `text`, a number follows them, which makes each command different."""
+    """Return name and value of a command: "open 3f0c 7" -> ("open", "3f0c").
+
+    The number at the end makes each command different, so that Gradio reports a repeated command as a change.
+    """
     name, _, value = text.rpartition(" ")[0].partition(" ")
     return name, value.strip()
 
@@ -81,7 +84,7 @@ class CollectionPickers:
 
 @dataclass(frozen=True)
 class PageContext:
-    """What a tab needs: the services, the texts in the language of the page, the shared pickers, and itself."""
+    """What a tab needs: the services, the texts in the language of the page, the shared pickers, and Gradio's tab."""
 
     services: Services
     texts: Texts

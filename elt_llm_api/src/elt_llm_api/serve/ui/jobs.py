@@ -100,7 +100,7 @@ def row_grid(rows: Sequence[RowView], opened: RowId | None, texts: Texts) -> str
 
 
 def status_text(status: str, texts: Texts, *, stale: bool) -> str:
-    """Return a review's status in words with a sign; `stale` adds that the row has changed since."""
+    """Return a review's status in words with a sign; `stale` adds that the row has changed since its review."""
     words = texts(f"rows.{status.lower()}")
     return texts("rows.changed", status=words) if stale else words
 

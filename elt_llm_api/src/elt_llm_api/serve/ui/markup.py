@@ -80,7 +80,7 @@ class CitationChips:
 
     @classmethod
     def of(cls, turn: int, sources: Sequence[Citation | RetrievedChunk], texts: Texts) -> "CitationChips":
-        """Return the chips of an answer. Chunks have no references: they are cited in their order."""
+        """Return the buttons of an answer. Chunks have no references of their own: the first one is cited as [1]."""
         buttons = {}
         for number, one in enumerate(sources, start=1):
             reference = one.reference if isinstance(one, Citation) else f"[{number}]"
@@ -108,7 +108,7 @@ def source_place(source: Citation | RetrievedChunk, texts: Texts) -> str:
 
 
 def answer_markdown(result: QueryResult, texts: Texts, turn: int = 0) -> str:
-    """Return the answer with chips and doubtful sentences marked, then the reasons, the notes, confidence and time.
+    """Return the answer with citation buttons and marked doubtful sentences, then reasons, notes, confidence and time.
 
     A refusal is one line, without a confidence; the closest chunks are folded below it. `turn` is the number of the
     answer within the conversation that is shown.

@@ -45,7 +45,7 @@ def _job_line(job: BatchJob) -> str:
 async def run_job(
     call: ToolCall,
     job: JobName,
-    kind: Annotated[JobKind, Field(description="What to make: terms, entities, their coverage, or a model.")],
+    kind: Annotated[JobKind, Field(description="What to make, such as a glossary of terms or a catalog of entities.")],
     only: Annotated[
         tuple[_Name, ...], Field(max_length=1000, description="Names or keys of the rows to make; empty: all.")
     ] = (),
@@ -83,7 +83,7 @@ class RowListing(ResultModel):
 async def job_rows(  # noqa: PLR0913, PLR0917 - the arguments of the tool
     call: ToolCall,
     job: JobName,
-    kind: Annotated[JobKind, Field(description="What was made: terms, entities, their coverage, or a model.")],
+    kind: Annotated[JobKind, Field(description="What was made, such as a glossary of terms or a catalog of entities.")],
     table: Annotated[str | None, Field(max_length=200, description="Rows of this table only.")] = None,
     key: Annotated[_Key | None, Field(description="One row, with all its quotes; needs `table`.")] = None,
     text: Annotated[str | None, Field(max_length=1000, description="Rows with these words.")] = None,
