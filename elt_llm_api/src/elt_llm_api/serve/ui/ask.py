@@ -294,7 +294,7 @@ class DroppedFiles:
     async def add(
         self, principal: Principal, browser: str, files: Sequence[str], ticked: Sequence[str]
     ) -> AsyncGenerator[tuple[str, str], None]:
-        """Yield (progress, collection): Markdown, and a name that is empty until the files can be searched.
+        """Yield (progress as Markdown, collection). The collection is "" until the files can be searched.
 
         The files are kept if the upload is refused. Stopping the answer of this browser cancels the job.
         """
@@ -371,7 +371,7 @@ class ExampleQuestions:
 
 
 class AskTab:
-    """The controls of the tab, and their event handlers."""
+    """The controls of the tab Ask, and their event handlers."""
 
     def __init__(self, page: PageContext) -> None:
         self._services, self._texts, self._pickers = page.services, page.texts, page.pickers
@@ -442,7 +442,7 @@ class AskTab:
     def choices(self, request: gr.Request) -> list[Any]:
         """Return the profiles and conversations that this caller can choose, when the page is opened.
 
-        Only a caller with write permission is offered to add files.
+        Only a caller with write permission can choose files to add.
         """
         principal = controls.principal_of_event(request)
         return [

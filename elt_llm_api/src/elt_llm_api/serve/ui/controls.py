@@ -39,7 +39,7 @@ def principal_of_event(request: gr.Request) -> Principal:
 
 
 def html_area(elem_id: str | None = None, value: str = "", **options: Any) -> gr.Markdown:
-    """Return an area for our HTML and Markdown, without formulas."""
+    """Return an area for our HTML and Markdown, which does not render formulas."""
     return gr.Markdown(value, elem_id=elem_id, latex_delimiters=[], **options)
 
 
@@ -66,7 +66,7 @@ class CollectionPickers:
     parts: list[tuple[Any, Callable[[Principal], Any]]] = field(default_factory=list)
 
     def add(self, component: Any, update: Callable[[Principal], Any], *, slow: bool = False) -> None:
-        """Add a control, and the function that returns its update for a caller. Slow ones come last."""
+        """Add a control, and the function that returns its update for a caller. Slow controls are refreshed last."""
         self.parts.insert(len(self.parts) if slow else 0, (component, update))
 
     def refresh_on(self, events: Sequence[Any]) -> None:

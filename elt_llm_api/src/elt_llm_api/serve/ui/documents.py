@@ -85,7 +85,7 @@ def document_list(rows: Sequence[DocumentRow], words: str, to_forget: str, texts
 
 
 class DocumentsTab:
-    """The controls of the tab, and their event handlers."""
+    """The controls of the tab Documents, and their event handlers."""
 
     def __init__(self, page: PageContext) -> None:
         self._services, self._texts, self._pickers = page.services, page.texts, page.pickers

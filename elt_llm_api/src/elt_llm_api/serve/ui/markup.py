@@ -97,7 +97,7 @@ class CitationChips:
 
 
 def page_text(texts: Texts, source: str, page: int | None) -> str:
-    """Return the page of a source in words; "" for a source without pages, and for sheets, whose name is a heading."""
+    """Return the page of a source in words; "" for a source without pages, and for sheets, which headings name."""
     return texts("answer.page", page=page) if page and page_label(source, page) else ""
 
 
@@ -170,7 +170,7 @@ def _mark_line(line: str, tag: str, chips: CitationChips) -> str:
 
 
 def find_doubtful(answer: str, checked: Sequence[CheckedSentence]) -> Iterator[DoubtfulSentence]:
-    """Locate the doubtful sentences in the answer, in order, ignoring spaces and citation numbers."""
+    """Yield the doubtful sentences with their offsets in the answer. Spaces and citation numbers may differ."""
     letters, offsets = _letters_with_offsets(answer)
     position = 0
     for sentence in checked:
