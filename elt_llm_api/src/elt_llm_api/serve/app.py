@@ -42,8 +42,8 @@ from elt_llm_api.serve.ui.mounting import UserInterface, UserInterfaceRoute
 def with_middleware(app: ASGIApp, gate: AccessGate, serve: ServeSettings) -> ASGIApp:
     """Wrap the app in its middleware.
 
-    A request passes the request log, the security headers, the request checks, the host check, the origin check, the
-    limits of its body and the authentication, in this order.
+    A request passes the request log, the security headers, the request checks, the checks of host and origin, the
+    limits of its body, and the authentication, in this order.
     """
     inner: ASGIApp = Authentication(app, gate)
     inner = BodyLimits(inner, serve.max_body_mb << 20, serve.max_upload_mb << 20)

@@ -175,15 +175,18 @@ async def _finish_requests(tasks: set[asyncio.Task[None]]) -> None:
         await asyncio.wait(unfinished, timeout=CANCEL_SECONDS)
 
 
-_CERTIFICATE_HINT = "Both are PEM files: the certificate chain, and its private key without a password."
+_CERTIFICATE_HINT = "TLS needs two PEM files: the certificate chain, and its private key without a password."
 
 
 def check_certificate(chain: Path | None, key: Path | None) -> TlsCertificate | None:
-    """Return certificate and key, or None if neither is set. Raises UsageError if one is missing or unusable."""
+    """Return the two paths, or None if neither is set. Raises UsageError if a file is missing or unusable."""
     if chain is None and key is None:
         return None
     if chain is None or key is None:
-        raise UsageError("TLS needs a certificate and its key.", hint="Give both --certificate and --key.")
+        raise UsageError(
+            "TLS needs a certificate and its private key, but only one of them is given.",
+            hint="Give both --certificate and --key.",
+        )
     for path in (chain, key):
         if not path.is_file():
             raise UsageError(f"There is no file {path}.", hint=_CERTIFICATE_HINT)
@@ -195,7 +198,7 @@ def check_certificate(chain: Path | None, key: Path | None) -> TlsCertificate | 
 
 
 def _reject_encrypted_key() -> NoReturn:
-    raise UsageError("The private key is locked with a password.", hint=_CERTIFICATE_HINT)
+    raise UsageError("The private key of the TLS certificate is encrypted with a password.", hint=_CERTIFICATE_HINT)
 
 
 _HIDDEN = "[hidden]"

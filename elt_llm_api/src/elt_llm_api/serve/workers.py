@@ -25,7 +25,7 @@ class ServerOverloaded(EltError):
 
 
 class Workers(Closeable):
-    """Runs blocking work outside of the event loop, in `threads` threads. `queue` calls may wait; more are rejected."""
+    """Runs blocking work in `threads` threads. Up to `queue` further calls wait, and more calls are rejected."""
 
     def __init__(self, threads: int, queue: int) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="question")

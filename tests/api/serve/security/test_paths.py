@@ -1,4 +1,4 @@
-"""S-PATH and S-SSRF over every route: no name leads out of its folder, and no address is fetched."""
+"""Security cases S-PATH and S-SSRF: on no route, a name leads out of its folder or an address is fetched."""
 
 import hashlib
 import shutil

@@ -50,7 +50,7 @@ class CollectionSummary(BaseModel):
     built_at: str | None = Field(
         validation_alias="published_at", description="UTC, ISO 8601.", examples=["2026-11-22T10:00:00+00:00"]
     )
-    health: CollectionHealth = Field(description="Whether questions are answered from all of it.", examples=["ok"])
+    health: CollectionHealth = Field(description="Whether the whole collection is searched.", examples=["ok"])
 
 
 class CollectionOverview(BaseModel):
@@ -65,7 +65,7 @@ class CollectionOverview(BaseModel):
 
 
 class VerifyReport(BaseModel):
-    """The result of a verification."""
+    """The result of comparing the files of a collection with what was published."""
 
     ok: bool = Field(description="Whether everything is as published, after repairs.")
     damage: tuple[GenerationDamage, ...]
@@ -225,7 +225,7 @@ class NeighbourActions(ServiceActions):
 def _load_models(generation: Searchable) -> list[EnterpriseModel]:
     models = generation.artefacts(_ARTEFACT) if _ARTEFACT in generation.artefact_names else {}
     if not models:
-        message = f"'{generation.collection}' contains no enterprise model."
+        message = f"The collection '{generation.collection}' contains no enterprise model."
         raise UsageError(message, hint="Name a collection into which an enterprise model was ingested.")
     return [EnterpriseModel.from_json(value) for value in models.values()]
 

@@ -61,7 +61,7 @@ class ProfileComparisonRequest:
         dict[Query, Annotated[tuple[DocumentLabel, ...], Field(max_length=1000)]] | None,
         Field(
             max_length=MOST_QUERIES,
-            description="Relevant documents of each query, written as in `queries`: by id, path, name or title.",
+            description="Relevant documents (id, path, name or title) by query, which is one of `queries`.",
         ),
     ] = None
     collections: CollectionNames = ()
@@ -76,7 +76,7 @@ class RerankingEffect(ResultModel):
     """The effect of reranking on the first chunks of one query, or on average over all queries."""
 
     overlap: float = Field(description="Share of the first chunks that are also first without reranking, 0 to 1.")
-    moved: float = Field(description="Mean change of rank of the chunks that are among the first in both cases.")
+    moved: float = Field(description="Mean change of rank of the chunks that are first with and without reranking.")
     first_changed: float = Field(description="Share of queries whose best chunk changes, 0 to 1.")
 
 
@@ -84,7 +84,7 @@ class QueryMetrics(ResultModel):
     """The results of one query with one profile."""
 
     query: str
-    relevance: float | None = Field(description="Mean score of the first chunks; unset if the profile's is.")
+    relevance: float | None = Field(description="Mean score of the first chunks; unset if scores are not comparable.")
     agreement: float = Field(description="Share of the first profile's first chunks that this one also has, 0 to 1.")
     cosine: float | None = Field(description="Mean cosine of the first chunks to the query.")
     took_ms: float = Field(description="Search time in milliseconds.")
@@ -104,8 +104,8 @@ class ProfileMetrics(ResultModel):
     cosine: float | None = Field(
         description="Mean cosine of the first chunks to their query; high for profiles that rank by cosine."
     )
-    latency_p50_ms: float = Field(description="Half of the queries took no longer, in milliseconds.")
-    latency_p95_ms: float = Field(description="19 of 20 queries took no longer, in milliseconds.")
+    latency_p50_ms: float = Field(description="Median of the search time, in milliseconds.")
+    latency_p95_ms: float = Field(description="95th percentile of the search time, in milliseconds.")
     figures: dict[str, float] = Field(description="Mean ndcg@10, recall@10 and mrr@10 of labelled queries, 0 to 1.")
     figures_before: dict[str, float] = Field(description="The same metrics without reranking.")
     reranking: RerankingEffect | None = Field(description="None if the profile does not rerank.")

@@ -35,7 +35,7 @@ class JobSummary(ResultModel):
     status: JobStatus
     collections: tuple[str, ...] = Field(description="Collections that it reads or writes.", examples=[["demo"]])
     mine: bool = Field(description="Whether this caller submitted it.")
-    arguments: dict[str, Any] = Field(description="Arguments of its kind.")
+    arguments: dict[str, Any] = Field(description="Arguments of the job; they depend on its kind.")
     progress: dict[str, Any] = Field(
         description="`stage`, units `done` of `total` (0: unknown), `detail`, and `notes` in sentences; empty at first."
     )
@@ -84,7 +84,7 @@ class JobActions(ServiceActions):
         check_collection_name(collection)
         principal.require_whole(collection)
         if not paths and collection not in self._services.collection_names():
-            raise UsageError(f"There is no collection '{collection}' to ingest again.", hint="Name paths to read.")
+            raise UsageError(f"There is no collection '{collection}' to ingest again.", hint="Name the paths to read.")
         resolved = [str(path) for path in check_server_paths(self._services.loaded, paths)]
         arguments = {"collection": collection, "collections": [collection], "paths": resolved, "rebuild": rebuild}
         return self.submit(principal, "ingest", arguments)
@@ -211,7 +211,7 @@ NAME = r"^[\w-]{1,100}$"
 class BatchJob(BaseModel):
     """A job file in `config/consumer`, without details that only the operator needs."""
 
-    name: str = Field(description="Name of the job: that of its file.", examples=["glossary"])
+    name: str = Field(description="Name of the job, which is the name of its file.", examples=["glossary"])
     kinds: tuple[JobKind, ...] = Field(description="Kinds of output that its sources allow, the job's own kind first.")
     description: str = Field(examples=["Every term that the documents define."])
     collections: tuple[str, ...] = Field(description="Every collection that it reads.", examples=[["demo"]])
@@ -220,7 +220,7 @@ class BatchJob(BaseModel):
 
 
 class BatchJobRequest(RequestModel):
-    """The job to run, and the rows to make. The options are those of the command."""
+    """The job to run, and the rows to make. The options are those of the command line."""
 
     job: str = Field(pattern=NAME, description="Name of a file in config/consumer, no path.", examples=["glossary"])
     only: tuple[str, ...] = Field(

@@ -157,7 +157,7 @@ class NotSupported(UsageError):
 
 
 def reject_unsupported_parameters(parameters: Mapping[str, Any]) -> None:
-    """Raise NotSupported for a parameter that must not be ignored."""
+    """Raise NotSupported for a parameter that would change the form of the response, such as `n=2`."""
     for name, empty in _REFUSED.items():
         value = parameters.get(name)
         if value is not None and value not in empty:
@@ -283,7 +283,7 @@ class ModelNameActions(ServiceActions):
         return collections + [ModelName(_PROFILE + name, (), name) for name in self._services.active.profiles]
 
     def find(self, principal: Principal, name: str) -> ModelName:
-        """Resolve a name. Raises NotFound, with the same message for unknown and for unreadable collections."""
+        """Return the model of this name. Raises NotFound if the name is unknown or its collection is unreadable."""
         collection, at, profile = name.partition("@")
         if name.startswith(_PROFILE):
             collection, profile = "", name.removeprefix(_PROFILE)

@@ -154,7 +154,7 @@ class QuestionActions(ServiceActions):
     def _asks_everything(
         self, principal: Principal, request: ScopeRequest, session: SessionRecord | None = None
     ) -> bool:
-        """Return whether neither the request nor its profile nor its conversation chooses collections."""
+        """Return whether a question searches everything: request, profile and conversation choose no collections."""
         profile = self._services.active.profile(request.profile)
         chosen = (*request.collections, *request.prefixes, *profile.collections, *profile.collection_prefixes)
         readable = principal.readable(self._services.collection_names())
@@ -300,7 +300,7 @@ class QuestionActions(ServiceActions):
 
 
 def raise_if_abandoned(abandoned: Event) -> None:
-    """Raise RequestAbandoned if the event is set."""
+    """Raise RequestAbandoned if the client has disconnected, which sets the event."""
     if abandoned.is_set():
         raise RequestAbandoned("The client has disconnected.")
 

@@ -196,7 +196,7 @@ class UploadActions(ServiceActions):
             return self._store(principal, collection, streams, {})
 
     def check_may_write_anything(self, principal: Principal) -> None:
-        """Raise Forbidden for a caller without any write access. This is checked before the body is read."""
+        """Raise Forbidden for a caller without any write access. Call this before the body is read."""
         if not principal.may_write_any:
             raise Forbidden("This key may read documents but not upload them.")
 

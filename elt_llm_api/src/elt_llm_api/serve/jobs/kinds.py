@@ -183,12 +183,12 @@ def _raise_if_all_failed(result: Mapping[str, Any]) -> None:
     files = [file for file in result["files"] if file["status"] != "skipped"]
     if files and all(file["status"] == "failed" for file in files):
         first, number = files[0], f"{len(files)} files" if len(files) > 1 else "one file"
-        message = f"Nothing could be read of {number}. The first is {first['path']}: {first['reason'].rstrip('.')}."
+        message = f"Nothing could be read from {number}. The first is {first['path']}: {first['reason'].rstrip('.')}."
         raise AllPartsFailed(message, result, hint="Fix the causes given for the files, and ingest the files again.")
 
 
 def _existing_uploads(data_dir: Path, collection: str, names: Sequence[str]) -> tuple[Path, ...]:
-    """Return those of the named uploads that still exist. Raises UsageError if none of them exists."""
+    """Return the paths of the named uploads that still exist. Raises UsageError if none of them exists."""
     folder = uploads_folder(data_dir, collection)
     existing = tuple(folder / name for name in names if (folder / name).is_file())
     if names and not existing:
@@ -211,7 +211,7 @@ READING_KINDS: Mapping[str, JobFunction] = {
 def run_kind(
     kind: str, arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener
 ) -> dict[str, Any]:
-    """Run a job. Raises UsageError for an unknown kind, and the errors of the job."""
+    """Run a job and return its result. Raises UsageError for an unknown kind, and the errors of the job."""
     kinds = {**WRITING_KINDS, **READING_KINDS}
     if kind not in kinds:
         raise UsageError(f"'{kind}' is not a kind of job.", hint=f"The kinds are: {', '.join(kinds)}.")

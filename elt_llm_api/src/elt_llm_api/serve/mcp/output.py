@@ -79,7 +79,7 @@ def append_notes(text: str, notes: Sequence[str]) -> str:
 
 
 class JobWithResult(JobSummary):
-    """A job with its result; `job_status` takes its id."""
+    """A job with its result. The tool `job_status` accepts the id of the job."""
 
     result: dict[str, Any] = Field(description="The result of the job, once it has ended.")
 

@@ -70,7 +70,7 @@ def _histogram_families(measures: QuestionMeasures) -> Iterable["Metric"]:
 
     description = "Duration of questions, including waiting."
     questions = HistogramMetricFamily("elt_llm_request_seconds", description, labels=["kind"])
-    stages = HistogramMetricFamily("elt_llm_stage_seconds", "Duration of stages.", labels=["stage"])
+    stages = HistogramMetricFamily("elt_llm_stage_seconds", "Duration of the stages of a question.", labels=["stage"])
     for name, times in sorted(measures.times.items()):
         stage = name.removeprefix("stage:")
         _add_histogram(questions if stage == name else stages, stage, times)
@@ -142,7 +142,7 @@ def open_span_exporter(endpoint: str, *, allow_remote: bool) -> SpanExporter:
         )
     if not is_loopback(parts.hostname) and not allow_remote:
         raise SettingsError(
-            f"serve.otel_endpoint is '{endpoint}', which is another machine, and network.allow_remote_traces is false.",
+            f"serve.otel_endpoint is '{endpoint}', on another machine, but network.allow_remote_traces is false.",
             hint="Set network.allow_remote_traces to true if times and counts of questions may leave this machine.",
         )
     try:

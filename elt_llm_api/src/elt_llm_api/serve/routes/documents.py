@@ -23,7 +23,11 @@ DocumentId = Annotated[
 _FILES = {"type": "array", "minItems": 1, "maxItems": 100, "items": {"type": "string", "format": "binary"}}
 _COLLECTION = {"type": "string", "pattern": COLLECTION_NAME, "description": "Created if it does not exist."}
 _OWNER = {
-    name: {"type": "string", "maxLength": LONGEST_VALUE, "description": f"Value of {name}, for conditions."}
+    name: {
+        "type": "string",
+        "maxLength": LONGEST_VALUE,
+        "description": f"{name} of the files; keys may require it.",
+    }
     for name in OWNER_FIELDS
 }
 _FORM = {
@@ -68,7 +72,7 @@ def list_documents(
         str, Query(pattern=COLLECTION_NAME, description="Name of the collection.", examples=["samples"])
     ],
     offset: Annotated[int, Query(ge=0, le=10_000_000, description="Number of documents to skip.")] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000, description="Most documents to return.")] = 200,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Largest number of documents to return.")] = 200,
 ) -> DocumentList:
     """List the documents of a collection, and the files that could not be read, with the reason."""
     documents = DocumentActions(call.services).all(call.principal, collection)

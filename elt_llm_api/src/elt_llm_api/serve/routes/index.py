@@ -34,7 +34,7 @@ class ApiIndex(BaseModel):
     version: str = Field(examples=["0.1.0"])
     documentation: str = Field("/docs", description="The description of the API as a page for browsers.")
     openapi: str = Field("/openapi.json", description="The description of the API for programs.")
-    page: str = Field("/", description="The page for people.")
+    page: str = Field("/", description="The user interface for browsers.")
     agents: str = Field("/mcp", description="The tools for agents (MCP).")
     routes: tuple[RouteEntry, ...]
 

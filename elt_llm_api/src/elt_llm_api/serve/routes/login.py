@@ -18,7 +18,7 @@ _PAGE = Path(__file__).with_name("login.html").read_text(encoding="utf-8")
 
 @router.get("/login")
 async def login_page(request: Request) -> Response:
-    """Show the form; redirect to the start page if no key is required."""
+    """Show the login form, or redirect to the start page if no key is required."""
     return _login_page() if request.app.state.gate.callers.requires_key else RedirectResponse("/", 303)
 
 
