@@ -1,4 +1,4 @@
-"""Security cases S-PATH and S-SSRF: on no route, a name leads out of its folder or an address is fetched."""
+"""Security cases S-PATH and S-SSRF: no name leads out of its folder, and no route fetches an address."""
 
 import hashlib
 import shutil

@@ -103,7 +103,7 @@ class JobLane:
             self._delays[identity] = attempts + 1, time.monotonic() + min(_MAX_DELAY, 2.0**attempts)
 
     def _exit_code(self, job: QueuedJob, process: BaseProcess) -> int:
-        """Return the exit code of the process, which is stopped when the job is cancelled or the server stops."""
+        """Wait for the process and return its exit code. Stop it when the job is cancelled or the server stops."""
         deadline = 0.0
         while process.exitcode is None:
             if not deadline and (self._stop.is_set() or self._queue.get(job.id).status == "cancelled"):

@@ -97,7 +97,7 @@ class CitationChips:
 
 
 def page_text(texts: Texts, source: str, page: int | None) -> str:
-    """Return the page of a source in words; "" for a source without pages, and for sheets, which headings name."""
+    """Return the page of a source in words; "" for a source without pages, and for a sheet, which has a name."""
     return texts("answer.page", page=page) if page and page_label(source, page) else ""
 
 
