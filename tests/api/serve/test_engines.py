@@ -20,7 +20,7 @@ A, B = ReadableCollection("a"), ReadableCollection("b")
 
 @dataclass
 class Library:
-    """The published generations, and every engine that was opened on them."""
+    """A fake store of collections: the published generations, and every engine that was opened on them."""
 
     generation: dict[str, int] = field(default_factory=lambda: dict.fromkeys(NAMES, 1))
     opened: list["Opened"] = field(default_factory=list)

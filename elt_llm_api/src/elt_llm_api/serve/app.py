@@ -40,7 +40,11 @@ from elt_llm_api.serve.ui.mounting import UserInterface, UserInterfaceRoute
 
 
 def with_middleware(app: ASGIApp, gate: AccessGate, serve: ServeSettings) -> ASGIApp:
-    """Wrap the app in its middleware. From outside to inside: log, headers, checks, hosts, origins, bodies, keys."""
+    """Wrap the app in its middleware.
+
+    A request passes the request log, the security headers, the request checks, the checks of host and origin, the
+    limits of its body, and the authentication, in this order.
+    """
     inner: ASGIApp = Authentication(app, gate)
     inner = BodyLimits(inner, serve.max_body_mb << 20, serve.max_upload_mb << 20)
     inner = HostGuard(CorsPolicy(inner, serve.cors_origins), serve.allowed_hosts, serve.cors_origins)
@@ -52,26 +56,26 @@ def with_middleware(app: ASGIApp, gate: AccessGate, serve: ServeSettings) -> ASG
 
 OPEN_PATHS = frozenset({"/health"})
 ERRORS: Mapping[str, str] = tomllib.loads(Path(__file__).with_name("http_errors.toml").read_text(encoding="utf-8"))
-"""The meaning of each HTTP status of an error."""
+"""The meaning of each HTTP error status, such as "404": "Nothing has that name."."""
 
 
 class ErrorContent(BaseModel):
     """The content of an error response: type, message, hint and request id."""
 
-    type: str = Field(description="A name for programs.", examples=["unknown_collection"])
-    message: str = Field(description="One sentence.", examples=["There is no collection 'x'."])
+    type: str = Field(description="Name of the kind of error, for programs.", examples=["unknown_collection"])
+    message: str = Field(description="What failed, in one sentence.", examples=["There is no collection 'x'."])
     hint: str = Field(description="How to solve the problem; may be empty.", examples=["Name another."])
     request_id: str = Field(description="As in the header X-Request-ID.", examples=["b1946ac92492d2347c6235b4d2611184"])
 
 
 class ErrorResponse(BaseModel):
-    """The shape of every error of every route."""
+    """The JSON object of every error response of every route."""
 
     error: ErrorContent
 
 
 def _openapi_document(app: FastAPI) -> dict[str, Any]:
-    """Return the OpenAPI description, with the shape of our errors and the authentication added."""
+    """Return the OpenAPI description of all routes, with our error responses and the authentication by key added."""
     document = get_openapi(title=app.title, version=app.version, routes=app.routes, description=app.description)
     components = document.setdefault("components", {})
     schemas: dict[str, Any] = components.setdefault("schemas", {})
@@ -101,8 +105,9 @@ def _add_error_responses(operation: dict[str, Any]) -> None:
 
 
 def create_app(loaded: LoadedSettings, *, token: str | None = None) -> ASGIApp:
-    """Create the app for the data directory in the settings. Callers need `token` or a stored key, if there is any.
+    """Create the app for the data directory in the settings.
 
+    If `token` is given or an API key is stored, callers must send one of them with every request.
     All resources are opened when the server starts and closed when it stops. The returned app includes the middleware,
     so no route can be reached without it.
     """
@@ -118,7 +123,7 @@ def create_app(loaded: LoadedSettings, *, token: str | None = None) -> ASGIApp:
 
     app = FastAPI(
         title="elt-llm",
-        description="Ask your own documents, and get answers that show their source. Every error has the same shape.",
+        description="Ask your own documents, and get answers that show their source. All errors have the same form.",
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Scope, Send
 REQUEST_ID = "elt_llm_request_id"
 PRINCIPAL = "elt_llm_principal"
 PEER = "elt_llm_peer"
-"""The address that the connection comes from: that of the proxy, if there is one."""
+"""The key of an ASGI scope with the IP address that the connection comes from. Behind a proxy, it is the proxy's."""
 
 
 def header_values(scope: Scope, name: str) -> list[str]:
@@ -40,7 +40,7 @@ async def send_error(
     hint: str = "",
     headers: Iterable[tuple[str, str]] = (),
 ) -> None:
-    """Send an error response in the JSON shape of all errors. A web socket is closed before it opens."""
+    """Send an error response in the JSON shape of all errors. A request to open a web socket is rejected."""
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008, "reason": kind})
         return

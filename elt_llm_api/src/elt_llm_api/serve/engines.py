@@ -97,7 +97,7 @@ class EnginePool(Closeable):
         with self._changed:
             self._changed.wait_for(lambda: key not in self._opening)
             if self._closed:
-                raise RuntimeError("the engines are closed")
+                raise RuntimeError("No engine can be opened any more: the server is stopping.")
             pooled = self._engines.get(key)
             if pooled and pooled.versions == versions:
                 self._engines.move_to_end(key)

@@ -175,15 +175,18 @@ async def _finish_requests(tasks: set[asyncio.Task[None]]) -> None:
         await asyncio.wait(unfinished, timeout=CANCEL_SECONDS)
 
 
-_CERTIFICATE_HINT = "Both are PEM files: the certificate chain, and its private key without a password."
+_CERTIFICATE_HINT = "TLS needs two PEM files: the certificate chain, and its private key without a password."
 
 
 def check_certificate(chain: Path | None, key: Path | None) -> TlsCertificate | None:
-    """Return certificate and key, or None if neither is set. Raises UsageError if one is missing or unusable."""
+    """Return the two paths, or None if neither is set. Raises UsageError if a file is missing or unusable."""
     if chain is None and key is None:
         return None
     if chain is None or key is None:
-        raise UsageError("TLS needs a certificate and its key.", hint="Give both --certificate and --key.")
+        raise UsageError(
+            "TLS needs a certificate and its private key, but only one of them is given.",
+            hint="Give both --certificate and --key.",
+        )
     for path in (chain, key):
         if not path.is_file():
             raise UsageError(f"There is no file {path}.", hint=_CERTIFICATE_HINT)
@@ -195,7 +198,7 @@ def check_certificate(chain: Path | None, key: Path | None) -> TlsCertificate | 
 
 
 def _reject_encrypted_key() -> NoReturn:
-    raise UsageError("The private key is locked with a password.", hint=_CERTIFICATE_HINT)
+    raise UsageError("The private key of the TLS certificate is encrypted with a password.", hint=_CERTIFICATE_HINT)
 
 
 _HIDDEN = "[hidden]"
@@ -264,7 +267,7 @@ def model_exposure_warnings(settings: Settings, environment: Mapping[str, str]) 
     """Yield a warning if other machines may reach Ollama, and one for each model server on another machine."""
     ollama_host = environment.get("OLLAMA_HOST", "")
     if ollama_host and not _is_local_address(ollama_host):
-        yield f"OLLAMA_HOST is {ollama_host}: an Ollama server started with it answers other machines without any key."
+        yield f"OLLAMA_HOST is {ollama_host}: an Ollama server started with it accepts requests of other machines."
     embedding, llm = settings.embedding.provider, settings.llm.provider
     servers = {
         settings.ollama.base_url: "ollama" in {embedding, llm} or llm == "auto",

@@ -74,7 +74,7 @@ def _render_page(data: bytes, number: int, quote: str) -> bytes:
 def _boxes_of_quote(
     page: "pypdfium2.PdfPage", quote: str, width: int, height: int
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Yield left, top, right and bottom, in pixels, of each line of the quote; nothing if the page lacks the quote."""
+    """Yield (left, top, right, bottom), in pixels, of each line of the quote, if the page contains the quote."""
     from pypdfium2 import raw
 
     text = page.get_textpage()
@@ -91,7 +91,10 @@ def _boxes_of_quote(
 
 
 def _letters(characters: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """Yield letters and digits, without case, with their places: readers change spaces, hyphens and ligatures."""
+    """Yield each letter and digit in lower case with the index of its character.
+
+    Spaces and hyphens are left out and ligatures are split, because PDF readers return them in different ways.
+    """
     for place, character in enumerate(characters):
         for letter in unicodedata.normalize("NFKD", character).casefold():
             if letter.isalnum():

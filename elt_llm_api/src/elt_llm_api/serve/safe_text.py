@@ -32,9 +32,9 @@ _FENCE = frozenset("`~")
 
 
 class SafeMarkdown:
-    """Escapes Markdown that arrives piece by piece. The result does not depend on where the pieces end.
+    """Escapes links, images and HTML in Markdown that arrives piece by piece, as a language model writes it.
 
-    At most 64 characters are held back.
+    The result does not depend on where the pieces end, because up to 64 characters are held back.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class SafeMarkdown:
         return "".join(map(self._next, show_invisible_characters(piece)))
 
     def end(self) -> str:
-        """Return the escaped text that was held back, at the end of the Markdown."""
+        """Return the escaped text that is still held back. Call this once, after the last piece."""
         return self._release("")
 
     def _next(self, char: str) -> str:

@@ -1,4 +1,4 @@
-"""The services that routes, user interface and MCP tools share, opened once; changed settings are read again."""
+"""Open the services that routes, user interface and MCP tools share, and apply changes of the settings files."""
 
 import gc
 import logging
@@ -46,7 +46,10 @@ from elt_llm_api.serve.workers import Workers
 
 
 class RecentAnswerCache:
-    """Keeps the `max_answers` latest answers in memory, without their text. The class is thread-safe."""
+    """Keeps the latest `max_answers` answers in memory, without their text, so that callers can rate them.
+
+    The class is thread-safe.
+    """
 
     def __init__(self, max_answers: int = 1_000) -> None:
         self._max_answers = max_answers
@@ -91,12 +94,15 @@ class ActiveSettings:
         return self.profiles[name] if name in self.profiles else load_profile(name, self.loaded)
 
     def settings_for(self, profile: str) -> Settings:
-        """Return the settings with a profile applied. Raises UsageError."""
+        """Return the settings with the values of a profile. Raises UsageError if the profile does not exist."""
         return self.profile(profile).apply_to(self.loaded.settings)
 
 
 class SettingsReloader(Closeable):
-    """Reads changed settings files every `seconds` in a thread. Raises SettingsError if the first ones are invalid."""
+    """Checks the settings files every `seconds` in a thread, and applies valid changes.
+
+    The constructor raises SettingsError if the files are invalid.
+    """
 
     def __init__(self, loaded: LoadedSettings, seconds: float = RELOAD_SECONDS) -> None:
         self._seconds, self._checking = seconds, Lock()
@@ -117,8 +123,8 @@ class SettingsReloader(Closeable):
     @property
     def notes(self) -> tuple[str, ...]:
         """A sentence for invalid changes of the settings files, and one for changes that wait for the next start."""
-        error = (f"The changed settings are invalid, the earlier ones stay active: {self._error}",)
-        pending = (f"Changed, and active after the next start: {', '.join(self._pending)}.",)
+        error = (f"The changed settings files are invalid, so the earlier settings stay active: {self._error}",)
+        pending = (f"These changed settings become active after the next start: {', '.join(self._pending)}.",)
         return (*(error if self._error else ()), *(pending if self._pending else ()))
 
     def check_now(self) -> None:
@@ -132,7 +138,7 @@ class SettingsReloader(Closeable):
                 self._apply_changes()
             except (EltError, OSError) as error:
                 self._error = str(error)
-                _log.warning("The changed settings are invalid: %s", error)
+                _log.warning("The settings files have changed, but are invalid: %s", error)
 
     def close(self) -> None:
         """Stop checking the settings files for changes."""
@@ -152,7 +158,7 @@ class SettingsReloader(Closeable):
             for key in type(after).model_fields
             if getattr(before, key) != getattr(after, key)
         )
-        _log.warning("The changed settings are active.")
+        _log.warning("The settings files have changed, and the new settings are active.")
 
     def _run(self) -> None:
         while not self._stopped.wait(self._seconds):
@@ -221,8 +227,8 @@ class Services(Closeable):
         """Return the collections in `names`, then further ones whose names start with one of the prefixes.
 
         A prefix matches only collections that the caller may read. Raises Forbidden for a name that does not exist or
-        that the caller may not read; both have the same message, so that it reveals no names. Also raises Forbidden
-        if the conditions of the caller's groups on a collection cannot be joined into one list.
+        that the caller may not read. The message is the same, so that nobody learns which names exist. Also raises
+        Forbidden if the conditions of the caller's groups on a collection cannot be joined into one list.
         """
         existing = self.collection_names()
         readable = principal.readable(existing)

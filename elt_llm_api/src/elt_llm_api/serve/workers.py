@@ -14,7 +14,7 @@ from elt_llm_core.utilities import Closeable
 T = TypeVar("T")
 _RETRY_AFTER = range(1, 5)  # seconds after which a short queue is empty
 COMPUTE_THREADS = 2
-"""Number of threads that may compute at once. Python runs one of them at a time; more would delay even rejections."""
+"""Number of threads that may compute at once. Python runs one of them at a time; more would delay all requests."""
 _POLL_SECONDS = 0.2
 
 
@@ -25,7 +25,7 @@ class ServerOverloaded(EltError):
 
 
 class Workers(Closeable):
-    """Runs blocking work outside of the event loop, in `threads` threads. `queue` calls may wait; more are rejected."""
+    """Runs blocking work in `threads` threads. Up to `queue` further calls wait, and more calls are rejected."""
 
     def __init__(self, threads: int, queue: int) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="question")

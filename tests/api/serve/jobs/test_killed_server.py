@@ -46,7 +46,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Return a separate project with the same notes."""
+    """Return a new project folder, which contains the notes to ingest in `docs`."""
     write_files(tmp_path / "docs", generated_files(FILES))
     return tmp_path
 

@@ -1,4 +1,4 @@
-"""S-INJ: document text reaches an agent between marks that a document cannot close."""
+"""Security case S-INJ: agents get document text between random markers, which no document can imitate."""
 
 import re
 from collections.abc import Iterator
@@ -83,7 +83,7 @@ def test_document_text_cannot_imitate_a_line_of_the_server(
 
 
 def _outside(text: str) -> str:
-    """Return the text outside the marks, which a reader regards as the server's own words."""
+    """Return the text outside the markers, which a reader regards as the server's own words."""
     mark = MARK.findall(text)[0]
     told, within = [], False
     for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""S-MCP: tools over HTTP pass every security check, support both protocol versions, and can be stopped."""
+"""Security case S-MCP: tools over HTTP refuse other hosts and origins, and calls of tools can be stopped."""
 
 import time
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def written(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_both_protocol_versions_are_supported(server: RunningServer, era: Era) -> None:
+def test_both_versions_of_the_mcp_protocol_are_supported(server: RunningServer, era: Era) -> None:
     result = HttpAgent(server.address, TOKEN, era).call("search", question=QUESTION, top_k=1)
     assert answered(result)["chunks"]
 

@@ -1,4 +1,4 @@
-"""S-ISO: no tool reveals data that a key may not read, and no key can use the session of another key."""
+"""Security case S-ISO: no tool reveals data that a key may not read, and no key can use another key's session."""
 
 import json
 from collections.abc import Iterator

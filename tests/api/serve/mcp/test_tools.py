@@ -67,7 +67,7 @@ def _alternatives(schema: dict[str, Any]) -> list[dict[str, Any]]:
     return [*found, *(one["items"] for one in found if "items" in one)]
 
 
-def test_all_tools_that_search_have_the_same_arguments(tools: dict[str, Tool]) -> None:
+def test_the_tools_ask_explain_and_search_have_the_same_arguments(tools: dict[str, Tool]) -> None:
     answer, explain, search = (tools[name].input_schema["properties"] for name in ("ask", "explain", "search"))
     assert answer == explain
     assert search == {**answer, "top_k": search["top_k"]}
@@ -116,7 +116,7 @@ def test_pages_are_reported_for_files_with_pages(agent: HttpAgent) -> None:
     [
         (GUIDE, 9, 9, "not a span"),
         (GUIDE, 0, 10_000_000, "not a span"),
-        ("handbook.pdf", 0, 60_000, "too many"),
+        ("handbook.pdf", 0, 60_000, "too long"),
         ("handbok.pdf", 0, 5, "Nearest: handbook.pdf"),
         (GUIDE, -1, 5, "greater than or equal to 0"),
     ],

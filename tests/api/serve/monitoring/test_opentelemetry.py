@@ -35,7 +35,7 @@ def collector() -> Iterator[tuple[str, list[bytes]]]:
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log no requests, which would clutter the output of the tests."""
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever)

@@ -1,4 +1,4 @@
-"""The requests of common chat clients and frameworks are answered, and headers report what was not used."""
+"""Requests as common chat clients send them are answered, and headers report which parts were not used."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Versions are public; only administrators see paths."""
+"""Every caller sees the versions of the program, and only administrators see its folders."""
 
 import importlib.metadata
 from collections.abc import Iterator

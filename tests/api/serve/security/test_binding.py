@@ -1,4 +1,4 @@
-"""S-BIND: the server listens on this machine only, unless all safeguards for other addresses are configured."""
+"""Security case S-BIND: the server listens on other addresses only if all safeguards for them are configured."""
 
 import shutil
 import signal
@@ -37,7 +37,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @dataclass(frozen=True)
 class EndedServer:
-    """A server that was asked for its state, and then ended by a signal."""
+    """What a server responded before a signal ended it, and how it ended."""
 
     port: int
     listening: set[tuple[str, int]]

@@ -32,7 +32,7 @@ def test_two_conditions_on_the_same_field_are_refused() -> None:
         conditions("tenant_id=a", "tenant_id=b")
 
 
-def test_values_are_compared_exactly() -> None:
+def test_the_values_of_conditions_are_compared_exactly() -> None:
     [condition] = conditions("tenant_id in 7, acme")
     assert [condition.admits({"tenant_id": value}) for value in ("7", "acme", "007", "ACME", "acme ", "", None)] == [
         *(True, True, False, False, False, False, False)

@@ -1,4 +1,4 @@
-"""S-AUTH: without a key every route except /health is closed, and guessing keys is slow."""
+"""Security case S-AUTH: without a key every route except /health is closed, and guessing keys is slow."""
 
 from collections.abc import Iterator
 from pathlib import Path

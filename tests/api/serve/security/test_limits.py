@@ -1,4 +1,4 @@
-"""S-UP and S-DOS: large, slow and excessive requests are refused."""
+"""Security cases S-UP and S-DOS: large, slow and excessive requests are refused."""
 
 import asyncio
 import json
@@ -80,7 +80,7 @@ def test_a_request_body_with_two_content_lengths_is_refused(server: RunningServe
 
 
 def test_upload_forms_with_many_parts_or_very_long_names_are_refused_quickly(server: RunningServer) -> None:
-    """No route that takes uploads accepts these forms, fails with 500, or is slow."""
+    """Every upload route refuses these forms quickly, with a status other than 500."""
     started = time.monotonic()
     parts = [("file", (f"{number}.txt", b"x")) for number in range(10_000)]
     long_name = [("file", ("x" * MEGABYTE + ".txt", b"x"))]
@@ -134,7 +134,7 @@ def test_requests_for_many_byte_ranges_are_refused_on_every_route(server: Runnin
         assert connection.recv(64).split()[1] in {b"400", b"416", b"431"}
 
 
-def test_slow_clients_do_not_delay_others(server: RunningServer) -> None:
+def test_slow_clients_do_not_delay_other_clients(server: RunningServer) -> None:
     idle = [_connected(server) for _ in range(50)]
     try:
         for number, connection in enumerate(idle):

@@ -1,4 +1,4 @@
-"""S-LOG: neither keys nor questions nor text of documents appear in the log, whatever fails."""
+"""Security case S-LOG: neither keys nor questions nor text of documents appear in the log, whatever fails."""
 
 import asyncio
 import io

@@ -1,4 +1,4 @@
-"""S-HOST and S-CSRF: the server answers for its own hosts only, and refuses requests of pages of other origins."""
+"""Security cases S-HOST and S-CSRF: the server refuses requests for other hosts and of pages of other origins."""
 
 import socket
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""S-PATH and S-SSRF over every route: no name leads out of its folder, and no address is fetched."""
+"""Security cases S-PATH and S-SSRF: no name leads out of its folder, and no route fetches an address."""
 
 import hashlib
 import shutil

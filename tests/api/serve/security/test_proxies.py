@@ -14,7 +14,7 @@ TOKEN = "proxied-token-" + "p" * 32
 
 
 async def _nothing(*_: object) -> None:
-    """Neither receive nor send."""
+    """Replace the functions receive and send, which the middleware does not call in these tests."""
 
 
 def _seen(*headers: tuple[str, str]) -> Scope:

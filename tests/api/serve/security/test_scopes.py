@@ -1,4 +1,4 @@
-"""S-ISO over every route: a key gets no data of a collection that it may not read."""
+"""Security case S-ISO over every route: a key gets no data of a collection that it may not read."""
 
 import json
 import shutil
@@ -42,7 +42,7 @@ class Scoped:
 def scoped(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scoped]:
     """Serve two collections.
 
-    Every text of the second contains the canary, and its conversation belongs to another key.
+    Every text of the second collection contains the word CANARY, and its conversation belongs to another key.
     """
     folder = tmp_path_factory.mktemp("scopes") / "project"
     shutil.copytree(sample_folder, folder)
@@ -123,7 +123,7 @@ def test_no_route_reveals_an_unreadable_collection(scoped: Scoped) -> None:
 
 
 def test_the_requests_of_the_scope_tests_return_data_to_a_key_that_may_read(scoped: Scoped) -> None:
-    """This shows that the requests of the other tests reach data at all."""
+    """If the requests returned no data to any key, the other tests of this file would prove nothing."""
     asked = [one for one in operations(scoped.server) if one.method != "delete" and "cancel" not in one.path]
     answers = {str(one): [_answered(scoped.server.client, it) for it in _reaching(one, scoped.hidden)] for one in asked}
     telling = {name for name, several in answers.items() if any(CANARY in it.text for it in several)}

@@ -125,7 +125,7 @@ def test_a_file_that_cannot_be_read_stays_in_the_list_with_the_reason_and_can_be
     row = visit.locator("#documents-table tr", has_text="broken.pdf")
     expect(row).to_contain_text("✗ could not be read: ")
     row.get_by_role("button", name="Read again").click()
-    expect(visit.locator("#documents-status")).to_contain_text("Nothing could be read of one file")
+    expect(visit.locator("#documents-status")).to_contain_text("Nothing could be read from one file")
     expect(row).to_contain_text("✗ could not be read: ")
 
 

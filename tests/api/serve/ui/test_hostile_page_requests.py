@@ -1,4 +1,4 @@
-"""Requests to the routes of the page that no page sends: each gets an answer below 500."""
+"""Requests to the routes of the page that no page sends: each gets an HTTP status below 500."""
 
 import json
 import os

@@ -42,7 +42,7 @@ def test_the_progress_of_a_forget_job_has_its_own_label() -> None:
     ]
 
 
-def test_the_progress_rows_have_the_same_stage_labels_as_in_the_terminal() -> None:
+def test_the_stages_of_a_job_have_the_same_labels_as_in_the_terminal() -> None:
     progress = {"stage": "rows", "done": 0, "total": 0, "detail": "Averell Cup"}
     lines = shown("glossary", "running", progress=progress).split("\n\n")
     assert lines == ["**Glossary of terms ▶ is running.**", "Making rows: 0 Averell Cup"]

@@ -61,7 +61,7 @@ def kept(server: RunningServer) -> set[Path]:
 
 
 def outside(server: RunningServer) -> list[str]:
-    """Return paths in many forms that are no uploads."""
+    """Return paths of files that are not uploads, written in many forms."""
     link = server.data_dir / "ui" / "link"
     link.unlink(missing_ok=True)
     link.symlink_to("/etc/passwd")

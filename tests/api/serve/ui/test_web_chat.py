@@ -117,7 +117,7 @@ def test_the_stop_button_ends_the_answer_and_another_question_can_be_asked(
     assert "85 points" in chat.ask(QUESTION)
 
 
-def test_the_page_requires_a_key_and_stores_the_key_nowhere_else(
+def test_the_chat_page_requires_a_key_and_stores_the_key_neither_in_the_browser_nor_in_urls(
     browser: Browser, origin: str, server: RunningServer, chat: WebChat
 ) -> None:
     chat.ask(QUESTION)

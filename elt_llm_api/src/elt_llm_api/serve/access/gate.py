@@ -97,7 +97,7 @@ class ProxiedPeople:
         return self._proxy is not None
 
     def identify(self, scope: Scope) -> "Principal | AccessRefusal | None":
-        """Return the person named in the proxy's headers, a refusal of the headers, or None without such headers."""
+        """Return the person whom the proxy's headers name, None without them, or a refusal of invalid headers."""
         names = _texts(scope, self._user) if self.required else []
         groups = _texts(scope, self._groups) if self.required else []
         if not (names or groups):
@@ -221,16 +221,19 @@ _UNTRUSTED = AccessRefusal(
     403,
     "untrusted_headers",
     "Only the proxy may name the person who sends a request.",
-    "Send the request through the proxy, or without its headers and with a key.",
+    "Send the request through the proxy, or send a key and none of the proxy's headers.",
 )
 _NO_PERSON = AccessRefusal(
     403,
     "unnamed_person",
-    "The proxy named no person, or sent a header twice.",
-    "Check serve.trusted_user_header and the proxy.",
+    "The headers of the proxy do not name exactly one person.",
+    "Check the setting serve.trusted_user_header, and which headers the proxy sends.",
 )
 _NO_GROUP = AccessRefusal(
-    403, "no_group", "This person is in no group with permissions.", "Add a group of the person to serve.groups."
+    403,
+    "no_group",
+    "This person is in no group with permissions.",
+    "Add one of the person's groups to the setting serve.groups.",
 )
 
 
@@ -247,10 +250,10 @@ class AccessGate:
         self.callers, self._lockout, self._rate, self._people = callers, lockout, rate, people
 
     def admit(self, scope: Scope, secret: str | None, *, counted: bool = True) -> Principal | AccessRefusal:
-        """Return the caller with this secret, or a refusal: 401 for a wrong key, 429 for too many keys or requests.
+        """Return the caller with this secret, or a refusal. A person whom the trusted proxy signed in needs no secret.
 
-        A person whom the trusted proxy has signed in needs no secret. The refusal is 403 if the proxy's headers are not
-        accepted, and 503 if the database that stores the keys does not respond.
+        The status of a refusal is 401 for a wrong key, 429 for too many wrong keys or requests, 403 if the proxy's
+        headers are not accepted, and 503 if the database that stores the keys does not respond.
 
         `counted` is whether the request counts against the rate limit of its caller.
         """

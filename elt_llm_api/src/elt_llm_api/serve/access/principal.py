@@ -113,7 +113,10 @@ class Principal:
         return any(grant.may_write(collection) for grant in self.grants)
 
     def require_write(self, collection: str) -> None:
-        """Raise Forbidden unless the caller may change the collection. Check read access first: the error names it."""
+        """Raise Forbidden unless the caller may change the collection.
+
+        Check read access first, because the error names the collection.
+        """
         if not self.may_write(collection):
             raise Forbidden(f"This key may not change the collection '{collection}'.")
 
@@ -136,7 +139,10 @@ class Principal:
         return any(grant.may_write(collection) and not grant.conditions for grant in self.grants)
 
     def readable(self, collections: Iterable[str]) -> list[str]:
-        """Return the collections that the caller may read, in order, except any whose conditions cannot be joined."""
+        """Return those of the collections that the caller may read, in order.
+
+        A collection is left out if the conditions of the caller's groups on it cannot be joined into one list.
+        """
         return [name for name in collections if _joined(self._read_conditions(name)) is not None]
 
     def conditions_of(self, collection: str) -> DocumentConditions:
@@ -166,17 +172,17 @@ def _require_joined(granted: tuple[DocumentConditions, ...], collection: str) ->
     if (joined := _joined(granted)) is None:
         raise Forbidden(
             f"The groups of this person have conditions on '{collection}' that cannot be joined.",
-            hint="Give the groups conditions that differ in one field only, in serve.groups.",
+            hint="In the setting serve.groups, give these groups conditions that differ in one field only.",
         )
     return joined
 
 
 @lru_cache(maxsize=256)
 def _joined(granted: tuple[DocumentConditions, ...]) -> DocumentConditions | None:
-    """Return conditions that admit exactly the documents that at least one of the granted conditions admits.
+    """Join the conditions of several grants into one list, which admits what at least one of the grants admits.
 
-    Return None if there are no such conditions, as for `tenant_id=a, doc_type=x` and `tenant_id=b, doc_type=y`, and if
-    nothing is granted.
+    For example, `tenant_id=a` and `tenant_id=b` become `tenant_id=a or b`. Return None if no such list exists, as for
+    `tenant_id=a, doc_type=x` and `tenant_id=b, doc_type=y`, and if nothing is granted.
     """
     values: dict[str, set[str | None]] = {}  # by field; None means all other values
     for one in chain.from_iterable(granted):

@@ -50,7 +50,7 @@ class CollectionSummary(BaseModel):
     built_at: str | None = Field(
         validation_alias="published_at", description="UTC, ISO 8601.", examples=["2026-11-22T10:00:00+00:00"]
     )
-    health: CollectionHealth = Field(description="Whether questions are answered from all of it.", examples=["ok"])
+    health: CollectionHealth = Field(description="Whether the whole collection is searched.", examples=["ok"])
 
 
 class CollectionOverview(BaseModel):
@@ -59,16 +59,18 @@ class CollectionOverview(BaseModel):
     status: CollectionStatus
     health: CollectionHealth
     being_written: bool = Field(description="Whether a process is writing into the data directory now.")
-    calibrations: tuple[ProfileCalibration, ...] = Field(description="Profiles whose confidence was calibrated for it.")
+    calibrations: tuple[ProfileCalibration, ...] = Field(
+        description="Profiles whose confidence was calibrated for this collection."
+    )
 
 
 class VerifyReport(BaseModel):
-    """The result of a verification."""
+    """The result of comparing the files of a collection with what was published."""
 
     ok: bool = Field(description="Whether everything is as published, after repairs.")
     damage: tuple[GenerationDamage, ...]
     unchecked: tuple[str, ...] = Field(description="What could not be checked.")
-    healed: tuple[tuple[int, int], ...] = Field(description="Damaged generations and the ones rebuilt in their place.")
+    healed: tuple[tuple[int, int], ...] = Field(description="Damaged generations, each with its replacement.")
 
 
 class RollbackReport(BaseModel):
@@ -199,7 +201,7 @@ class EntityNeighbourhood(ResultModel):
 
 
 class NeighbourActions(ServiceActions):
-    """Reads the enterprise models of published collections."""
+    """Reads enterprise models, which consist of entities and their relationships, from published collections."""
 
     def around(
         self, principal: Principal, entity: str, collection: str | None, job: str | None, *, radius: int, directed: bool
@@ -223,8 +225,8 @@ class NeighbourActions(ServiceActions):
 def _load_models(generation: Searchable) -> list[EnterpriseModel]:
     models = generation.artefacts(_ARTEFACT) if _ARTEFACT in generation.artefact_names else {}
     if not models:
-        message = f"'{generation.collection}' contains no enterprise model."
-        raise UsageError(message, hint="Name the collection that one was read into.")
+        message = f"The collection '{generation.collection}' contains no enterprise model."
+        raise UsageError(message, hint="Name a collection into which an enterprise model was ingested.")
     return [EnterpriseModel.from_json(value) for value in models.values()]
 
 

@@ -25,7 +25,7 @@ class ConversationActions(ServiceActions):
         return self._services.session(principal, session_id)
 
     def all(self, principal: Principal, limit: int, offset: int) -> list[SessionRecord]:
-        """Return the caller's conversations whose collections the caller may all read, the last used first."""
+        """Return the caller's conversations, the last used first, if the caller may read all their collections."""
         own = self._services.sessions.of_owner(principal.owner)
         return [one for one in own if all(map(principal.may_read, one.collections))][offset : offset + limit]
 

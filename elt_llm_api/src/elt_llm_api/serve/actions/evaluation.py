@@ -33,10 +33,10 @@ class EvaluationRequest(RequestModel):
     profiles: tuple[str, ...] = Field(
         (),
         max_length=MOST_EVALUATED_PROFILES,
-        description="Profiles to measure; none: each retriever alone, both together, the default and the classic one.",
+        description="Profiles to measure. If empty: each retriever alone, both together, `default` and `classic`.",
         examples=[[]],
     )
-    questions: StrictInt = Field(200, ge=1, le=MOST_QUESTIONS, description="Most questions to generate.")
+    questions: StrictInt = Field(200, ge=1, le=MOST_QUESTIONS, description="Largest number of questions to generate.")
     seed: StrictInt = Field(1, ge=0, le=2**31, description="Another seed generates other questions.")
 
 
@@ -61,7 +61,7 @@ class ProfileComparisonRequest:
         dict[Query, Annotated[tuple[DocumentLabel, ...], Field(max_length=1000)]] | None,
         Field(
             max_length=MOST_QUERIES,
-            description="Relevant documents by query, in the same words: by id, path, name or title.",
+            description="Relevant documents (id, path, name or title) by query, which is one of `queries`.",
         ),
     ] = None
     collections: CollectionNames = ()
@@ -76,7 +76,7 @@ class RerankingEffect(ResultModel):
     """The effect of reranking on the first chunks of one query, or on average over all queries."""
 
     overlap: float = Field(description="Share of the first chunks that are also first without reranking, 0 to 1.")
-    moved: float = Field(description="Mean change of rank of the chunks that are among the first with and without it.")
+    moved: float = Field(description="Mean change of rank of the chunks that are first with and without reranking.")
     first_changed: float = Field(description="Share of queries whose best chunk changes, 0 to 1.")
 
 
@@ -84,7 +84,7 @@ class QueryMetrics(ResultModel):
     """The results of one query with one profile."""
 
     query: str
-    relevance: float | None = Field(description="Mean score of the first chunks; unset if that of the profile is.")
+    relevance: float | None = Field(description="Mean score of the first chunks; unset if scores are not comparable.")
     agreement: float = Field(description="Share of the first profile's first chunks that this one also has, 0 to 1.")
     cosine: float | None = Field(description="Mean cosine of the first chunks to the query.")
     took_ms: float = Field(description="Search time in milliseconds.")
@@ -102,10 +102,10 @@ class ProfileMetrics(ResultModel):
     )
     agreement: float = Field(description="Share of the first profile's first chunks that this one also has, 0 to 1.")
     cosine: float | None = Field(
-        description="Mean cosine of the first chunks to their query; it favours profiles that rank by it."
+        description="Mean cosine of the first chunks to their query; high for profiles that rank by cosine."
     )
-    latency_p50_ms: float = Field(description="Half of the queries took no longer, in milliseconds.")
-    latency_p95_ms: float = Field(description="19 of 20 queries took no longer, in milliseconds.")
+    latency_p50_ms: float = Field(description="Median of the search time, in milliseconds.")
+    latency_p95_ms: float = Field(description="95th percentile of the search time, in milliseconds.")
     figures: dict[str, float] = Field(description="Mean ndcg@10, recall@10 and mrr@10 of labelled queries, 0 to 1.")
     figures_before: dict[str, float] = Field(description="The same metrics without reranking.")
     reranking: RerankingEffect | None = Field(description="None if the profile does not rerank.")
@@ -119,8 +119,8 @@ class ProfileComparisonActions(ServiceActions):
     async def compare(self, principal: Principal, request: ProfileComparisonRequest) -> list[ProfileMetrics]:
         """Return the metrics of each profile, in the requested order.
 
-        Only what can be compared is compared: all profiles search the same collections, and scores are left out if
-        the profiles compute them in different ways. The first query is searched once before it is measured, to warm
+        All profiles search the same collections. Mean scores are left out if the profiles compute scores in different
+        ways. The first query is searched once before it is measured, to warm
         up. Raises Forbidden, ServerOverloaded, UsageError for labels of an unknown query or document and for profiles
         with different collections, and search errors.
         """
@@ -152,7 +152,7 @@ class ProfileComparisonActions(ServiceActions):
         if len(scopes) > 1:
             raise UsageError(
                 "These profiles search different collections, so their results cannot be compared.",
-                hint="Name the collections to compare them on.",
+                hint="Name the collections that all of them should search.",
             )
         return scopes.pop()
 
@@ -164,7 +164,7 @@ class ProfileComparisonActions(ServiceActions):
         first_chunks: dict[str, frozenset[ChunkKey]],
         abandoned: Event,
     ) -> tuple[list[QueryMetrics], tuple[str, ...]]:
-        """Return the metrics of each query, and the notes. `first_chunks` stores the first profile's by query."""
+        """Return the metrics of each query, and the notes. The first profile adds its best chunks to `first_chunks`."""
         grades = _relevance_grades(engine, request)
         reranks = _reranks(settings.query)
         unranked = settings.model_copy(update={"query": settings.query.model_copy(update={"use_reranker": False})})
@@ -274,7 +274,8 @@ def _relevance_grades(engine: Engine, request: ProfileComparisonRequest) -> dict
     unknown = next((query for query in request.labels if query not in request.queries), None)
     if unknown is not None:
         raise UsageError(
-            f"A label names the query '{unknown[:100]}', which is not among the queries.", hint="Use the same words."
+            f"A label names the query '{unknown[:100]}', which is not among the queries.",
+            hint="Write the query of a label as in the list of queries.",
         )
     paths: dict[str, set[str]] = {}
     for generation in engine.generations:

@@ -1,4 +1,4 @@
-"""Queued jobs: submit, list and cancel; and job files of the operator, which callers may run."""
+"""Submit, list and cancel queued jobs, and run the job files that the operator has written."""
 
 import asyncio
 import re
@@ -35,7 +35,7 @@ class JobSummary(ResultModel):
     status: JobStatus
     collections: tuple[str, ...] = Field(description="Collections that it reads or writes.", examples=[["demo"]])
     mine: bool = Field(description="Whether this caller submitted it.")
-    arguments: dict[str, Any] = Field(description="Arguments of its kind.")
+    arguments: dict[str, Any] = Field(description="Arguments of the job; they depend on its kind.")
     progress: dict[str, Any] = Field(
         description="`stage`, units `done` of `total` (0: unknown), `detail`, and `notes` in sentences; empty at first."
     )
@@ -64,7 +64,7 @@ class JobActions(ServiceActions):
     """Submits, lists and cancels jobs for callers."""
 
     def submit(self, principal: Principal, kind: str, arguments: Mapping[str, Any]) -> QueuedJob:
-        """Queue a job after its permissions were checked. Its argument `collections` decides which callers may see it.
+        """Queue a job. Its argument `collections` decides which callers may see it. Check the permissions before.
 
         A job that reads uploads runs on this machine, which stores them. Raises ServerOverloaded.
         """
@@ -84,7 +84,7 @@ class JobActions(ServiceActions):
         check_collection_name(collection)
         principal.require_whole(collection)
         if not paths and collection not in self._services.collection_names():
-            raise UsageError(f"There is no collection '{collection}' to ingest again.", hint="Name paths to read.")
+            raise UsageError(f"There is no collection '{collection}' to ingest again.", hint="Name the paths to read.")
         resolved = [str(path) for path in check_server_paths(self._services.loaded, paths)]
         arguments = {"collection": collection, "collections": [collection], "paths": resolved, "rebuild": rebuild}
         return self.submit(principal, "ingest", arguments)
@@ -99,7 +99,7 @@ class JobActions(ServiceActions):
 
     def raise_if_full(self, principal: Principal) -> None:
         """Raise ServerOverloaded if the queue cannot accept another job of this caller now."""
-        queue, hint = self._services.queue, "Try again when some are done."
+        queue, hint = self._services.queue, "Try again when some jobs are done."
         if queue.waiting() >= MOST_WAITING:
             raise ServerOverloaded("The queue of jobs is full.", hint=hint)
         if principal == LOCAL:
@@ -140,7 +140,7 @@ class JobActions(ServiceActions):
         return _shown(principal, job)
 
     def result(self, principal: Principal, identity: str) -> Mapping[str, Any]:
-        """Return the result of a job that is done, or whose parts all failed. Raises Forbidden, NotReady."""
+        """Return the result of a finished job, or of an ingest whose files all failed. Raises Forbidden, NotReady."""
         job = self.get(principal, identity)
         if job.status != "done" and not job.result:
             raise NotReady(f"Job '{identity}' has no result: it is {job.status}. {job.error}".strip())
@@ -211,20 +211,20 @@ NAME = r"^[\w-]{1,100}$"
 class BatchJob(BaseModel):
     """A job file in `config/consumer`, without details that only the operator needs."""
 
-    name: str = Field(description="Name of the job: that of its file.", examples=["glossary"])
+    name: str = Field(description="Name of the job, which is the name of its file.", examples=["glossary"])
     kinds: tuple[JobKind, ...] = Field(description="Kinds of output that its sources allow, the job's own kind first.")
     description: str = Field(examples=["Every term that the documents define."])
     collections: tuple[str, ...] = Field(description="Every collection that it reads.", examples=[["demo"]])
-    missing: tuple[str, ...] = Field(description="Collections of these that do not exist (yet).", examples=[[]])
+    missing: tuple[str, ...] = Field(description="Those of its collections that do not exist yet.", examples=[[]])
     may_change: bool = Field(description="Whether the key may run it and review its rows.")
 
 
 class BatchJobRequest(RequestModel):
-    """The job to run, and the rows to make. The options are those of the command."""
+    """The job to run, and the rows to make. The options are those of the command line."""
 
     job: str = Field(pattern=NAME, description="Name of a file in config/consumer, no path.", examples=["glossary"])
     only: tuple[str, ...] = Field(
-        (), max_length=1000, description="Make the rows of these names or keys; none: all.", examples=[[]]
+        (), max_length=1000, description="Make the rows with these names or keys. If empty: all.", examples=[[]]
     )
     domain: str | None = Field(None, max_length=1000, description="Make the rows of this domain.")
     limit: StrictInt | None = Field(None, ge=1, le=MOST_ROWS, description="Make at most this many rows.")

@@ -157,7 +157,7 @@ class NotSupported(UsageError):
 
 
 def reject_unsupported_parameters(parameters: Mapping[str, Any]) -> None:
-    """Raise NotSupported for a parameter that must not be ignored."""
+    """Raise NotSupported for a parameter that would change the form of the response, such as `n=2`."""
     for name, empty in _REFUSED.items():
         value = parameters.get(name)
         if value is not None and value not in empty:
@@ -206,7 +206,7 @@ def reply_to_task(text: str) -> str | None:
 
 
 def style_of(messages: Sequence[ChatMessage]) -> str:
-    """Return the text of system and developer messages; nothing if it is longer than a style may be."""
+    """Return the text of system and developer messages, or "" if it is longer than `LONGEST_STYLE`."""
     style = "\n\n".join(message.text.strip() for message in messages if message.role in STYLE_ROLES)
     return style if len(style) <= LONGEST_STYLE else ""
 
@@ -258,7 +258,7 @@ _PROFILE = "profile/"
 class ModelName:
     """A resolved model name: collections and a profile. Without collections, those of the profile are searched.
 
-    `built_at` is ISO 8601 or None.
+    `built_at` is when the collection was published, in ISO 8601, or None.
     """
 
     name: str
@@ -283,7 +283,7 @@ class ModelNameActions(ServiceActions):
         return collections + [ModelName(_PROFILE + name, (), name) for name in self._services.active.profiles]
 
     def find(self, principal: Principal, name: str) -> ModelName:
-        """Resolve a name. Raises NotFound, with the same message for unknown and for unreadable collections."""
+        """Return the model of this name. Raises NotFound if the name is unknown or its collection is unreadable."""
         collection, at, profile = name.partition("@")
         if name.startswith(_PROFILE):
             collection, profile = "", name.removeprefix(_PROFILE)

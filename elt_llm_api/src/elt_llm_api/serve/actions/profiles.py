@@ -85,7 +85,10 @@ class ProfileActions(ServiceActions):
 
 
 class SearchTrial:
-    """Opens an engine for one search and closes it. Only one search runs at a time; waiting searches use no thread."""
+    """Searches with settings that are not saved. Each search opens an engine of its own and closes it.
+
+    Only one search runs at a time. Waiting searches use no thread.
+    """
 
     def __init__(self, services: Services) -> None:
         self._services, self._questions, self._one_at_a_time = services, QuestionActions(services), asyncio.Lock()

@@ -35,7 +35,7 @@ LONGEST_STYLE = 4000
 MOST_TURNS = 100
 CollectionNames = Annotated[
     tuple[Annotated[str, Field(max_length=63)], ...],
-    Field(max_length=200, description="Names of collections to search; empty: those of the profile, else all."),
+    Field(max_length=200, description="Names of collections to search. If empty: those of the profile, else all."),
 ]
 
 
@@ -51,7 +51,10 @@ class ScopeRequest(RequestModel):
     """The collections to search, and the profile to search with."""
 
     collections: tuple[str, ...] = Field(
-        (), max_length=200, description="Collections to search; none: those of the profile, else all.", examples=[[]]
+        (),
+        max_length=200,
+        description="Collections to search. If empty: those of the profile, else all.",
+        examples=[[]],
     )
     prefixes: tuple[str, ...] = Field(
         (), max_length=50, description="Also search readable collections whose names start with these.", examples=[[]]
@@ -72,7 +75,9 @@ class QuestionRequest(ScopeRequest):
         (), max_length=50, description="Conditions on metadata, such as year>=2020; all must hold.", examples=[[]]
     )
     strategy: StrategyName | None = Field(None, description="How to retrieve; unset: as in the profile.")
-    explain: StrictBool = Field(False, description="Whether the trace reports the fate of each chunk.")
+    explain: StrictBool = Field(
+        False, description="Whether the trace reports for each chunk why it was kept or dropped."
+    )
 
 
 class SearchRequest(QuestionRequest):
@@ -103,7 +108,7 @@ class AskRequest(QuestionRequest):
     style: str = Field(
         "",
         max_length=LONGEST_STYLE,
-        description="How a language model should write, such as 'in bullet points'. The rules of the prompt hold.",
+        description="How a language model should write, such as 'in bullet points'. The prompt's rules still apply.",
     )
 
 
@@ -149,7 +154,7 @@ class QuestionActions(ServiceActions):
     def _asks_everything(
         self, principal: Principal, request: ScopeRequest, session: SessionRecord | None = None
     ) -> bool:
-        """Return whether neither the request nor its profile nor its conversation chooses collections."""
+        """Return whether a question searches everything: request, profile and conversation choose no collections."""
         profile = self._services.active.profile(request.profile)
         chosen = (*request.collections, *request.prefixes, *profile.collections, *profile.collection_prefixes)
         readable = principal.readable(self._services.collection_names())
@@ -227,7 +232,7 @@ class QuestionActions(ServiceActions):
     def _lend_engine(
         self, scope: tuple[ReadableCollection, ...], profile: str, abandoned: Event, *, uses_model: bool = True
     ) -> Iterator[Engine]:
-        """Lend an engine once this request may compute. A request that may wait for a model server gets it at once.
+        """Lend an engine as soon as a compute slot is free. A request that may wait for a model server needs no slot.
 
         Raises RequestAbandoned, and the errors of opening an engine.
         """
@@ -295,7 +300,7 @@ class QuestionActions(ServiceActions):
 
 
 def raise_if_abandoned(abandoned: Event) -> None:
-    """Raise RequestAbandoned if the event is set."""
+    """Raise RequestAbandoned if the client has disconnected, which sets the event."""
     if abandoned.is_set():
         raise RequestAbandoned("The client has disconnected.")
 

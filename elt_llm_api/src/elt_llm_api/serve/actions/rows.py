@@ -50,7 +50,7 @@ class RowFilter(RequestModel):
     verdict: Verdict | None = Field(None, description="Rows with a cell of this verdict.")
     text: str | None = Field(None, max_length=1000, description="Rows with these words in their name, key or values.")
     offset: int = Field(0, ge=0, le=10_000_000, description="Number of rows to skip.")
-    limit: int = Field(50, ge=1, le=MOST_ON_A_PAGE, description="Most rows to return.")
+    limit: int = Field(50, ge=1, le=MOST_ON_A_PAGE, description="Largest number of rows to return.")
 
 
 class CellView(BaseModel):
@@ -114,7 +114,7 @@ class RowDetail(BaseModel):
 
     table: str
     row: Row
-    digest: str = Field(description="Send it back as `seen` with a review.")
+    digest: str = Field(description="Hash of the content; send it back as `seen` with a review.")
     quotes: list[QuoteView]
     receipts: list[ReceiptView]
 
@@ -147,7 +147,7 @@ class ReviewOverview(BaseModel):
 
 
 class StaleRows(BaseModel):
-    """Every stale row of a job."""
+    """Every stale row of a job: its source text has changed since the row was written."""
 
     job: str
     kind: JobKind
@@ -240,7 +240,7 @@ class ExportFile(BaseModel):
     format: str = Field(examples=["xlsx"])
     bytes: int
     written_at: str = Field(description="ISO 8601, UTC.")
-    before_reviews: bool = Field(description="Whether it lacks later reviews: running the job again adds them.")
+    before_reviews: bool = Field(description="Whether rows were reviewed later; run the job again to add the reviews.")
 
 
 class _ReceiptDocument(BaseModel):

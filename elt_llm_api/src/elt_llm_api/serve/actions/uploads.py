@@ -196,7 +196,7 @@ class UploadActions(ServiceActions):
             return self._store(principal, collection, streams, {})
 
     def check_may_write_anything(self, principal: Principal) -> None:
-        """Raise Forbidden for a caller without any write access. This is checked before the body is read."""
+        """Raise Forbidden for a caller without any write access. Call this before the body is read."""
         if not principal.may_write_any:
             raise Forbidden("This key may read documents but not upload them.")
 
@@ -254,7 +254,7 @@ class UploadActions(ServiceActions):
 
 
 def _owner_of_upload(principal: Principal, collection: str, given: Mapping[str, str]) -> dict[str, str]:
-    """Return the owner fields of an upload: the given ones, and those that the caller's conditions determine.
+    """Return the owner fields of an upload, such as tenant_id: the given ones, and those that conditions determine.
 
     Raises Forbidden for a value outside of the conditions, and UsageError if the conditions allow several values and
     none is given.

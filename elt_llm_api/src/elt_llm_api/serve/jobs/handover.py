@@ -1,4 +1,4 @@
-"""Functions shared by the server and the child process of a job: its lock, progress and failure."""
+"""The lock, the progress and the failure of a job, as the server and the child process of the job share them."""
 
 import logging
 import shutil
@@ -47,7 +47,7 @@ _log = logging.getLogger(__name__)
 
 
 class QueueProgress:
-    """A listener that writes progress into the queue, at most twice a second and at the start of each stage.
+    """Stores the progress of a job in the queue, at most twice a second and at the start of each stage.
 
     Progress consists of `stage`, the units `done` of `total` (0: unknown), `detail`, which names the current unit, and
     `notes`, a list of sentences.
@@ -84,7 +84,7 @@ class QueueProgress:
 
 
 class AllPartsFailed(EltError):
-    """Every part of a job failed. `result` reports each part and is stored as for a successful job."""
+    """Every part of a job failed, such as every file of an ingest. `result` reports each part, and is stored."""
 
     def __init__(self, message: str, result: Mapping[str, Any], *, hint: str = "") -> None:
         super().__init__(message, hint=hint)

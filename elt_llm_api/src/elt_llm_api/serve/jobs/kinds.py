@@ -32,7 +32,7 @@ def check_server_paths(loaded: LoadedSettings, names: Sequence[str]) -> tuple[Pa
         return ()
     if not loaded.settings.ingest.roots:
         raise UsageError(
-            "Only uploads can be ingested: ingest.roots names no folder of the server.",
+            "Only uploads can be ingested here: the setting ingest.roots names no folder.",
             hint="The operator of the server can add folders to ingest.roots.",
         )
     from elt_llm_ingest.sources.allowed_paths import AllowedPaths
@@ -57,10 +57,11 @@ _NAME = re.compile(r"[\w-]{1,100}")
 def run_batch(
     kind: str, arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener
 ) -> dict[str, Any]:
-    """Run the job file `job` in `config/consumer`. `only`, `domain` and `limit` select rows; `anew` regenerates rows.
+    """Run the job file in `config/consumer` that the argument `job` names, and return its report.
 
-    `topics` replaces the topics of a handbook. With `dry_run` the result is a `plan` of the work and its cost. The
-    result names files without their folders. Raises the errors of `run_job`, and LockHeld if the same job is running.
+    The arguments `only`, `domain` and `limit` select rows. `anew` makes existing rows again, and `topics` replaces the
+    topics of a handbook job. With `dry_run`, return only a `plan` of the work and its cost. The report names files
+    without their folders. Raises the errors of `run_job`, and LockHeld if the same job is running.
     """
     from elt_llm_consumer.runner.plan import RowSelection
     from elt_llm_consumer.runner.run import JobRequest, run_job
@@ -105,9 +106,10 @@ def _load_job_file(kind: str, arguments: Mapping[str, Any], loaded: LoadedSettin
 
 
 def run_evaluation(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener) -> dict[str, Any]:
-    """Measure `profiles` on `collection` with `questions` questions generated from `seed`.
+    """Measure profiles on a collection with generated questions, as the arguments of the job specify.
 
-    Without `profiles`, those of the standard comparison are measured. Returns `{"reports": [...]}`, one for each
+    `questions` is the number of questions, and another `seed` generates other ones. Without `profiles`, the profiles of
+    the standard comparison are measured. Returns `{"reports": [...]}`, one for each
     profile. Raises UnknownCollection, SettingsError, and the errors of asking a question.
     """
     from elt_llm_core.collection.lifecycle import open_generation
@@ -132,7 +134,9 @@ def run_evaluation(arguments: Mapping[str, Any], loaded: LoadedSettings, progres
 
 
 def run_forget(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener) -> dict[str, Any]:
-    """Forget the document with the id `document`. Delete its uploaded file unless the file is newer than `asked_at`.
+    """Forget the document with the id `document`. Delete its uploaded file, too.
+
+    The file is kept if it is newer than `asked_at`, the time of the request in Unix seconds.
 
     Returns the report without document names. Raises LockHeld, UnknownCollection, UsageError, StoreError.
     """
@@ -149,7 +153,7 @@ def run_forget(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: P
 
 
 def run_ingest(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener) -> dict[str, Any]:
-    """Ingest the files `uploads` and `paths` into `collection`. Without any, ingest the sources of the last ingest.
+    """Ingest the files in `uploads` and `paths` into `collection`, or if both are empty the sources of the last ingest.
 
     An upload is read even if the same document was forgotten before. Returns the report of the run. Uploads into a new
     collection are deleted if none could be read. Raises the errors of `IngestSession.run`, UsageError for paths that
@@ -179,12 +183,12 @@ def _raise_if_all_failed(result: Mapping[str, Any]) -> None:
     files = [file for file in result["files"] if file["status"] != "skipped"]
     if files and all(file["status"] == "failed" for file in files):
         first, number = files[0], f"{len(files)} files" if len(files) > 1 else "one file"
-        message = f"Nothing could be read of {number}. The first is {first['path']}: {first['reason'].rstrip('.')}."
+        message = f"Nothing could be read from {number}. The first is {first['path']}: {first['reason'].rstrip('.')}."
         raise AllPartsFailed(message, result, hint="Fix the causes given for the files, and ingest the files again.")
 
 
 def _existing_uploads(data_dir: Path, collection: str, names: Sequence[str]) -> tuple[Path, ...]:
-    """Return those of the named uploads that still exist. Raises UsageError if none of them exists."""
+    """Return the paths of the named uploads that still exist. Raises UsageError if none of them exists."""
     folder = uploads_folder(data_dir, collection)
     existing = tuple(folder / name for name in names if (folder / name).is_file())
     if names and not existing:
@@ -207,7 +211,7 @@ READING_KINDS: Mapping[str, JobFunction] = {
 def run_kind(
     kind: str, arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener
 ) -> dict[str, Any]:
-    """Run a job. Raises UsageError for an unknown kind, and the errors of the job."""
+    """Run a job and return its result. Raises UsageError for an unknown kind, and the errors of the job."""
     kinds = {**WRITING_KINDS, **READING_KINDS}
     if kind not in kinds:
         raise UsageError(f"'{kind}' is not a kind of job.", hint=f"The kinds are: {', '.join(kinds)}.")

@@ -1,7 +1,7 @@
-"""Run the queued jobs in two lanes, for writing and for reading jobs. A lane runs one child process at a time.
+"""Run the queued jobs in two lanes: one for jobs that write, one for jobs that read. A lane runs one job at a time.
 
-The processes are forked from a fork server of `multiprocessing` that has already imported the modules an ingest needs.
-A new process takes two to four seconds to import them.
+Each job has a process of its own, forked from a fork server of `multiprocessing` that has already imported the modules
+an ingest needs. A new process takes two to four seconds to import them.
 """
 
 import logging
@@ -59,7 +59,7 @@ class JobLane:
                     self._run_job(job)
                     continue
             except (EltError, OSError) as error:
-                _log.warning("Jobs wait: %s", error)
+                _log.warning("Jobs wait, because the job queue failed: %s", error)
                 self._stop.wait(_SECONDS_AFTER_FAULTS)
             self._stop.wait(_POLL_SECONDS)
 
@@ -76,7 +76,7 @@ class JobLane:
         workspace = self._current_settings().workspace
         for job in self._queue.all(("running",)):
             if job.kind in self._kinds and not is_claimed(workspace, job.id):
-                self._queue.abandoned(job.id, "The process that ran it was killed.")
+                self._queue.abandoned(job.id, "The process of the job was killed.")
                 self._update_delay(job.id)
 
     def _run_job(self, job: QueuedJob) -> None:
@@ -85,9 +85,9 @@ class JobLane:
         exit_reason = f"signal {-code}" if code < 0 else f"exit code {code}"
         status = self._queue.get(job.id).status
         if status == "running" and not is_claimed(self._current_settings().workspace, job.id):
-            self._queue.abandoned(job.id, f"Its process ended with {exit_reason}.")
+            self._queue.abandoned(job.id, f"The process of the job ended with {exit_reason}.")
         if status == "queued" and code not in _STARTED_EXIT_CODES and self._attempts(job.id) >= _MAX_ATTEMPTS - 1:
-            self._queue.end(job.id, "failed", {}, f"Its process does not start: it ended with {exit_reason}.")
+            self._queue.end(job.id, "failed", {}, f"The process of the job does not start: {exit_reason}.")
         self._update_delay(job.id)
 
     def _attempts(self, identity: str) -> int:
@@ -103,7 +103,7 @@ class JobLane:
             self._delays[identity] = attempts + 1, time.monotonic() + min(_MAX_DELAY, 2.0**attempts)
 
     def _exit_code(self, job: QueuedJob, process: BaseProcess) -> int:
-        """Wait for the process. Stop the process when the job is cancelled or the server stops."""
+        """Wait for the process and return its exit code. Stop it when the job is cancelled or the server stops."""
         deadline = 0.0
         while process.exitcode is None:
             if not deadline and (self._stop.is_set() or self._queue.get(job.id).status == "cancelled"):

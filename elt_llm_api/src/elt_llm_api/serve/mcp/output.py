@@ -23,9 +23,9 @@ _RANDOM_BYTES = 6
 
 
 def fence_texts(parts: Iterable[tuple[str, str]]) -> str:
-    """Put document texts between random markers, which they cannot imitate. Return an empty text without parts.
+    """Return document texts between random markers, such as <<DOCUMENT-TEXT-3f9a>>, which no text can imitate.
 
-    `parts` are (line by the server, document text). Each line precedes its text.
+    Each part is a line that the server writes, and the document text that follows the line. Without parts, return "".
     """
     pairs = list(parts)
     if not pairs:
@@ -74,12 +74,12 @@ def location_text(source: str, page: int | None, section: str | None, details: s
 
 
 def append_notes(text: str, notes: Sequence[str]) -> str:
-    """Return a text followed by notes on degraded, cut or missing parts."""
+    """Return a text, followed by a line for each note, such as "Note: The reranker failed"."""
     return "\n".join((text, *(f"Note: {single_line(note, 500)}" for note in notes)))
 
 
 class JobWithResult(JobSummary):
-    """A job with its result; `job_status` takes its id."""
+    """A job with its result. The tool `job_status` accepts the id of the job."""
 
     result: dict[str, Any] = Field(description="The result of the job, once it has ended.")
 

@@ -59,9 +59,10 @@ class BodyLimits:
 
 
 class _LimitedBody:
-    """The receive and send functions of a request.
+    """The receive and send functions of a request, which enforce the limits of its body.
 
-    Once `rejected` is 413 or 408, the app's response is dropped unless it has started.
+    `rejected` is 0, or the status 413 or 408 once the body exceeds a limit. Then the app's response is dropped unless
+    it has started.
     """
 
     def __init__(self, receive: Receive, send: Send, limit: int, seconds: float, bytes_per_second: int) -> None:
@@ -123,7 +124,7 @@ def _check_target(scope: Scope) -> Refusal | None:
     """Refuse `GET http://elsewhere/ HTTP/1.1`, which is a request to a proxy."""
     if scope["path"].startswith("/") or (scope["path"] == "*" and scope["method"] == "OPTIONS"):
         return None
-    return 400, "odd_target", "The target of the request is not a path.", "Start it with /."
+    return 400, "odd_target", "The request line names no path.", "Request a path that starts with /."
 
 
 def _check_header_size(scope: Scope) -> Refusal | None:

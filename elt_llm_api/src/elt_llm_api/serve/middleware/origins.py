@@ -19,7 +19,8 @@ class HostGuard:
     """Refuses requests for another host (421) and from pages of other origins (403).
 
     `names` are the allowed hosts besides loopback, without ports. Pages from `origins` may call the server. A request
-    without an Origin header is accepted, unless a browser marks it as sent by another site and not by a followed link.
+    without an Origin header is refused only if a browser marks it as sent by another site. Following a link from
+    another site is allowed.
     """
 
     def __init__(self, app: ASGIApp, names: Collection[str], origins: Collection[str]) -> None:
@@ -32,11 +33,11 @@ class HostGuard:
         if scope["type"] in {"http", "websocket"}:
             host = header(scope, "host")
             if host is None or hostname(host) not in self._names:
-                hint = "Use a name in serve.allowed_hosts."
+                hint = "Use a host name from the setting serve.allowed_hosts."
                 await send_error(scope, send, 421, "misdirected", "This server does not accept this host name.", hint)
                 return
             if not self._may_call(scope, host):
-                hint = "Add the origin to serve.cors_origins."
+                hint = "Add the origin to the setting serve.cors_origins."
                 await send_error(scope, send, 403, "cross_origin", "Pages of this origin may not use the server.", hint)
                 return
         await self._app(scope, receive, send)
@@ -116,7 +117,7 @@ class SecurityHeaders:
         self._headers = {**_STANDARD_HEADERS, b"content-security-policy": policy.encode("ascii")}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward the request, and the response with the headers."""
+        """Forward the request, and add the headers to its response."""
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":

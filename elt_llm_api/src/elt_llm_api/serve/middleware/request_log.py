@@ -56,10 +56,10 @@ def _log_line(scope: Scope, status: int, seconds: float) -> str:
 
 
 class ProxyHeaders(Middleware):
-    """Reads address and scheme from the last X-Forwarded-For and X-Forwarded-Proto, which the nearest proxy added.
+    """Takes the client's address and the scheme from X-Forwarded-For and X-Forwarded-Proto.
 
-    Earlier values come from more distant hosts and may be forged. Use the class only if every request passes a proxy
-    that sets both headers.
+    Only the last value of each header is used, which the nearest proxy added. Earlier values come from more distant
+    hosts and may be forged. Use the class only if every request passes a proxy that sets both headers.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -70,7 +70,7 @@ def _histogram_families(measures: QuestionMeasures) -> Iterable["Metric"]:
 
     description = "Duration of questions, including waiting."
     questions = HistogramMetricFamily("elt_llm_request_seconds", description, labels=["kind"])
-    stages = HistogramMetricFamily("elt_llm_stage_seconds", "Duration of stages.", labels=["stage"])
+    stages = HistogramMetricFamily("elt_llm_stage_seconds", "Duration of the stages of a question.", labels=["stage"])
     for name, times in sorted(measures.times.items()):
         stage = name.removeprefix("stage:")
         _add_histogram(questions if stage == name else stages, stage, times)
@@ -91,7 +91,7 @@ _EXPORT_TIMEOUT = 5  # seconds
 
 
 class SpanExporter(Closeable):
-    """Passes a span for each question to a processor, without registering global state."""
+    """Passes an OpenTelemetry span for each question to a span processor, without changing global state."""
 
     def __init__(self, processor: "SpanProcessor") -> None:
         from opentelemetry.sdk.resources import Resource
@@ -131,8 +131,8 @@ class SpanExporter(Closeable):
 def open_span_exporter(endpoint: str, *, allow_remote: bool) -> SpanExporter:
     """Return an exporter that sends batches to a collector in a thread. An unreachable collector is ignored.
 
-    Raises SettingsError for an invalid address, for another machine unless `allow_remote`, and if the optional package
-    is missing.
+    Raises SettingsError for an invalid address, for an address of another machine if `allow_remote` is false, and if
+    the optional package is missing.
     """
     parts = urlsplit(endpoint)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
@@ -142,7 +142,7 @@ def open_span_exporter(endpoint: str, *, allow_remote: bool) -> SpanExporter:
         )
     if not is_loopback(parts.hostname) and not allow_remote:
         raise SettingsError(
-            f"serve.otel_endpoint is '{endpoint}', which is another machine, and network.allow_remote_traces is false.",
+            f"serve.otel_endpoint is '{endpoint}', on another machine, but network.allow_remote_traces is false.",
             hint="Set network.allow_remote_traces to true if times and counts of questions may leave this machine.",
         )
     try:

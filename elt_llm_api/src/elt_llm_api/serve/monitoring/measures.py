@@ -120,7 +120,7 @@ class QuestionObservation:
 
 
 def answer_fields(result: QueryResult) -> dict[str, object]:
-    """Return the fields of an observation that come from an answer."""
+    """Return those fields of a QuestionObservation that describe an answer, such as its confidence."""
     outcome = "cancelled" if not result.complete else "answered" if result.answered else "refused"
     cached = result.metadata.get("cached")
     caches = {} if cached is None else {"answers": bool(cached)}
@@ -135,7 +135,7 @@ def answer_fields(result: QueryResult) -> dict[str, object]:
 
 
 def chunk_fields(chunks: Sequence[RetrievedChunk], stages: Sequence[TraceStage]) -> dict[str, object]:
-    """Return the fields of an observation that come from chunks and stages."""
+    """Return those fields of a QuestionObservation that describe a search, such as its number of chunks."""
     counts: Counter[str] = Counter()
     for chunk in chunks:
         if chunk.dense_rank is not None and chunk.keyword_rank is not None:
@@ -203,12 +203,12 @@ class QuestionMeasures:
             self.times.setdefault(name, Histogram()).merge(times)
 
     def of(self, group: str, name: str | None = None) -> int:
-        """Return the count of a name in a group, or without a name the sum of the group."""
+        """Return a count such as that of `answered` in the group `outcome`, or without a name the sum of the group."""
         counts = self.counts.get(group, Counter())
         return sum(counts.values()) if name is None else counts[name]
 
     def summary(self) -> dict[str, Any]:
-        """Return totals, shares, and durations in milliseconds."""
+        """Return all counts, the mean confidence, and the durations in milliseconds, as JSON values."""
         answered, refused = self.of("outcome", "answered"), self.of("outcome", "refused")
         caches: dict[str, dict[str, int]] = {}
         for name, count in self.counts.get("cache", {}).items():
@@ -240,4 +240,4 @@ class QuestionMeasures:
 
 
 MEASURES = TypeAdapter(QuestionMeasures)
-"""The conversion of measures to stored JSON and back."""
+"""Converts QuestionMeasures to the JSON that is stored, and back."""

@@ -170,11 +170,11 @@ class QuestionRecorder(Closeable):
             try:
                 sink(observation)
             except OSError as error:
-                _log.warning("A trace was not written: %s", error.strerror or type(error).__name__)
+                _log.warning("The trace of a question was not written: %s", error.strerror or type(error).__name__)
 
 
 class QuestionTimer:
-    """One question in progress. If no result is recorded, the end of the `with` block records the outcome."""
+    """Times one question. If its `with` block ends with an error, the question is recorded as failed or cancelled."""
 
     def __init__(self, recorder: QuestionRecorder, fields: Mapping[str, Any]) -> None:
         self._recorder, self._fields = recorder, fields
@@ -214,7 +214,7 @@ class QuestionTimer:
 
 @contextmanager
 def open_recorder(loaded: LoadedSettings, state: Database) -> Iterator[QuestionRecorder]:
-    """Yield a recorder that stores counts in the state database, last when the block ends. Raises SettingsError."""
+    """Yield a recorder that saves counts in the state database, also when the block ends. Raises SettingsError."""
     serve, network = loaded.settings.serve, loaded.settings.network
     series = MeasureSeries(MetricTable(state), serve.metrics_hourly_days, serve.metrics_daily_days)
     sinks: list[ObservationSink] = []

@@ -96,7 +96,7 @@ def server_timing(stages: Iterable[TraceStage]) -> str:
 
 
 def answer_frame(event: StreamEvent) -> bytes:
-    """Return the Server-Sent Event for an event of the answer."""
+    """Return an event of the answer as a Server-Sent Event, such as `sources` with the chunks as JSON."""
     match event:
         case KeepAlive():
             return HEARTBEAT_COMMENT

@@ -26,7 +26,7 @@ class VerifyRequest(RequestModel):
     """The depth of a verification, and whether it repairs damage."""
 
     deep: StrictBool = Field(False, description="Check every row and every kept generation.")
-    mend: StrictBool = Field(False, description="Rebuild what is damaged, from the store, without embedding.")
+    mend: StrictBool = Field(False, description="Rebuild damaged generations from stored data, without embedding.")
 
 
 class RollbackRequest(RequestModel):

@@ -23,7 +23,11 @@ DocumentId = Annotated[
 _FILES = {"type": "array", "minItems": 1, "maxItems": 100, "items": {"type": "string", "format": "binary"}}
 _COLLECTION = {"type": "string", "pattern": COLLECTION_NAME, "description": "Created if it does not exist."}
 _OWNER = {
-    name: {"type": "string", "maxLength": LONGEST_VALUE, "description": f"{name} of the documents, for conditions."}
+    name: {
+        "type": "string",
+        "maxLength": LONGEST_VALUE,
+        "description": f"{name} of the files; keys may require it.",
+    }
     for name in OWNER_FIELDS
 }
 _FORM = {
@@ -68,7 +72,7 @@ def list_documents(
         str, Query(pattern=COLLECTION_NAME, description="Name of the collection.", examples=["samples"])
     ],
     offset: Annotated[int, Query(ge=0, le=10_000_000, description="Number of documents to skip.")] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000, description="Most documents to return.")] = 200,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Largest number of documents to return.")] = 200,
 ) -> DocumentList:
     """List the documents of a collection, and the files that could not be read, with the reason."""
     documents = DocumentActions(call.services).all(call.principal, collection)
@@ -80,11 +84,11 @@ def get_document_text(
     call: Call,
     collection: Collection,
     identity: DocumentId,
-    start: Annotated[int, Query(ge=0, le=10**12, description="First character.")] = 0,
+    start: Annotated[int, Query(ge=0, le=10**12, description="Offset of the first character.")] = 0,
     end: Annotated[
-        int | None, Query(ge=0, le=10**12, description="The character after the last; unset: to the end.")
+        int | None, Query(ge=0, le=10**12, description="Offset after the last character; unset: the end.")
     ] = None,
-    page: Annotated[int | None, Query(ge=1, le=10**9, description="Only this page, in place of a span.")] = None,
+    page: Annotated[int | None, Query(ge=1, le=10**9, description="Return this page instead of a span.")] = None,
 ) -> DocumentText:
     """Return a span of the text that citations refer to, or a page. The text has at most 200,000 characters."""
     return DocumentActions(call.services).text(call.principal, collection, identity, (start, end), page)
@@ -100,8 +104,8 @@ async def get_page_image(
     collection: Collection,
     identity: DocumentId,
     number: Annotated[int, Path(ge=1, le=100_000, description="The page, from 1.")],
-    start: Annotated[int, Query(ge=0, le=10**12, description="First character of the text to mark.")] = 0,
-    end: Annotated[int, Query(ge=0, le=10**12, description="The character after the last to mark.")] = 0,
+    start: Annotated[int, Query(ge=0, le=10**12, description="Offset of the first character to mark.")] = 0,
+    end: Annotated[int, Query(ge=0, le=10**12, description="Offset after the last character to mark.")] = 0,
 ) -> Response:
     """Return an image of a PDF page, rendered from the original file. If that fails, a 404 gives the reason.
 

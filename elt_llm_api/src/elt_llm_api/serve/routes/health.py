@@ -51,8 +51,8 @@ def get_metrics(call: Call) -> Response:
 @router.get("/v1/monitoring")
 def get_monitoring(
     call: Call,
-    hours: Annotated[int, Query(ge=1, le=10_000, description="Most hours of the series.")] = 48,
-    days: Annotated[int, Query(ge=1, le=10_000, description="Most days of the series.")] = 60,
+    hours: Annotated[int, Query(ge=1, le=10_000, description="Largest number of hours to return.")] = 48,
+    days: Annotated[int, Query(ge=1, le=10_000, description="Largest number of days to return.")] = 60,
 ) -> MonitoringReport:
-    """Return totals, times of stages, caches, retrievers, and the series by hour and by day."""
+    """Return counts and durations of all questions: in total, by hour and by day."""
     return HealthActions(call.services).monitoring(call.principal, hours, days)

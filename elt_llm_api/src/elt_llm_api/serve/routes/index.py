@@ -1,4 +1,4 @@
-"""`/v1`, the index of the API, and `/docs`, its browsable description, whose files all come from this machine."""
+"""`/v1`, the index of the API, and `/docs`, its description as a page, whose files all come from this machine."""
 
 from importlib.metadata import version
 from importlib.resources import files
@@ -29,12 +29,12 @@ class RouteEntry(BaseModel):
 
 
 class ApiIndex(BaseModel):
-    """The addresses from which everything else is found, and every route."""
+    """The addresses of the documentation, the page and the tools for agents, and every route."""
 
     version: str = Field(examples=["0.1.0"])
     documentation: str = Field("/docs", description="The description of the API as a page for browsers.")
     openapi: str = Field("/openapi.json", description="The description of the API for programs.")
-    page: str = Field("/", description="The page for people.")
+    page: str = Field("/", description="The user interface for browsers.")
     agents: str = Field("/mcp", description="The tools for agents (MCP).")
     routes: tuple[RouteEntry, ...]
 
@@ -58,7 +58,7 @@ def get_documentation() -> FileResponse:
 
 @router.get("/docs/{name}", include_in_schema=False)
 def get_documentation_file(name: str) -> FileResponse:
-    """Return a script or style of the page. Raises NotFound for any other name."""
+    """Return a script or style sheet of the page `/docs`. Raises NotFound for any other name."""
     if name not in _FILES:
         raise NotFound("The page /docs has no such file.")
     return FileResponse(str(_FILES[name] / name), headers={"cache-control": "max-age=3600"})

@@ -44,9 +44,9 @@ class JobList(BaseModel):
 @router.get("/jobs", tags=["jobs"])
 def list_jobs(
     call: Call,
-    status: Annotated[list[JobStatus], Query(max_length=5, description="Jobs of these statuses; none: all.")] = [],  # noqa: B006
+    status: Annotated[list[JobStatus], Query(max_length=5, description="Jobs of these statuses. If empty: all.")] = [],  # noqa: B006
     collection: Annotated[str | None, Query(max_length=63, description="Jobs that use this collection.")] = None,
-    limit: Annotated[int, Query(ge=1, le=1000, description="Most jobs to return.")] = 100,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Largest number of jobs to return.")] = 100,
 ) -> JobList:
     """List the queued, running and ended jobs whose collections the key may read."""
     jobs = JobActions(call.services).all(call.principal, status, collection, most=limit)
@@ -61,7 +61,7 @@ def get_job(identity: JobId, call: Call) -> JobSummary:
 
 @router.get("/jobs/{identity}/result", tags=["jobs"])
 def get_job_result(identity: JobId, call: Call) -> dict[str, Any]:
-    """Return the result of a job that is done, or whose parts all failed. Before that the status is 409."""
+    """Return the result of a finished job, also of an ingest whose files all failed. Until then, the status is 409."""
     return dict(JobActions(call.services).result(call.principal, identity))
 
 
@@ -105,7 +105,7 @@ class BatchJobList(BaseModel):
     """The job files that a key may use."""
 
     jobs: list[BatchJob]
-    problems: list[str] = Field(description="Why files cannot be read; for administrators only.")
+    problems: list[str] = Field(description="Why job files are invalid; for administrators only.")
 
 
 @router.get("/batch-jobs", tags=["batch jobs"])
@@ -128,10 +128,10 @@ class IngestRequest(RequestModel):
     paths: tuple[str, ...] = Field(
         (),
         max_length=1000,
-        description="Files and folders of the server, below ingest.roots; none: the sources of the last ingest.",
+        description="Files and folders of the server, below ingest.roots. If empty: the sources of the last ingest.",
         examples=[[]],
     )
-    rebuild: StrictBool = Field(False, description="Index everything again; also after a change of embedding model.")
+    rebuild: StrictBool = Field(False, description="Index everything again; needed after a change of embedding model.")
 
 
 @router.post("/ingest", status_code=202, tags=["documents"])

@@ -18,7 +18,7 @@ _PAGE = Path(__file__).with_name("login.html").read_text(encoding="utf-8")
 
 @router.get("/login")
 async def login_page(request: Request) -> Response:
-    """Show the form; redirect to the start page if no key is required."""
+    """Show the login form, or redirect to the start page if no key is required."""
     return _login_page() if request.app.state.gate.callers.requires_key else RedirectResponse("/", 303)
 
 
@@ -26,7 +26,7 @@ async def login_page(request: Request) -> Response:
 async def login(request: Request) -> Response:
     """Set a cookie for a right key. A wrong key counts towards the lockout."""
     if (header(request.scope, "content-type") or "").partition(";")[0].strip().lower() != _FORM:
-        return _login_page("The request is not from the form of this page.", 415)
+        return _login_page("The request was not sent by the form of this page.", 415)
     body = await request.body()
     if len(body) > _MAX_FORM_BYTES:
         return _login_page("The key is too long.", 413)

@@ -59,11 +59,14 @@ class ChatRequest(BaseModel):
     messages: list[chat.ChatMessage] = Field(min_length=1, max_length=500)
     stream: StrictBool = False
     stream_options: StreamOptions | None = None
-    where: tuple[str, ...] = Field((), max_length=50, description="Ours: conditions on metadata, such as year>=2020.")
-    strategy: StrategyName | None = Field(None, description="Ours: how to retrieve.")
-    citations: chat.Places = Field("both", description="Ours: where to list the sources.")
+    where: tuple[str, ...] = Field(
+        (), max_length=50, description="Extension: conditions on metadata, such as year>=2020."
+    )
+    strategy: StrategyName | None = Field(None, description="Extension: how to retrieve.")
+    citations: chat.Places = Field("both", description="Extension: where to list the sources.")
     system: Literal["style", "ignore", "refuse"] = Field(
-        "style", description="Ours: use system messages as the style in which a language model writes, or not at all."
+        "style",
+        description="Extension: use system messages as the style in which a language model writes, or not at all.",
     )
 
 
@@ -98,7 +101,7 @@ class ChatAnswer(BaseModel):
     model: str
     choices: tuple[ChatChoice, ...]
     usage: chat.UsageCounts
-    citations: tuple[Citation, ...] = Field(description="Ours: every citation of the answer.")
+    citations: tuple[Citation, ...] = Field(description="Extension: every citation of the answer.")
     elt_llm: AnswerDetails
 
 
@@ -169,7 +172,7 @@ def _validation_error(error: RequestValidationError, request_id: str) -> dict[st
 
 
 class ChatFormatter:
-    """Converts one result to OpenAI's shapes."""
+    """Converts the answer to one request to the response formats of OpenAI's API."""
 
     def __init__(self, request: ChatRequest, request_id: str, notes: tuple[str, ...]) -> None:
         self.request, self.request_id = request, request_id
@@ -311,7 +314,7 @@ def _data_frame(content: dict[str, Any]) -> bytes:
 
 
 def _header_names(names: Sequence[str]) -> str:
-    """Return the names for a header, percent-encoded because clients choose them, and few enough for every client."""
+    """Return names as the value of a header: percent-encoded, because clients choose them, and not too many."""
     return ", ".join(quote(name, safe="")[:_LONGEST_NAME] for name in names[:_MOST_NAMES])
 
 
@@ -322,16 +325,16 @@ router = APIRouter(prefix="/v1", tags=["openai"], route_class=OpenAiRoute, respo
 async def create_chat_completion(body: ChatRequest, call: Call, response: Response) -> ChatAnswer:
     """Answer the last message from the documents. Earlier messages give the context, and nothing is stored.
 
-    `citations` selects where the citations are: annotations of the message, a list beside it, footnotes in its text.
-    Where a language model writes, system messages are its style (header X-Elt-Llm-Style); otherwise they are ignored,
-    as are tools, `stop` and `response_format` (header X-Elt-Llm-Ignored). Several choices, logprobs and pictures are
-    refused.
+    `citations` selects where sources are listed: as annotations of the message, as footnotes in its text, or both.
+    If a language model writes, system messages set its style (header X-Elt-Llm-Style). Otherwise they are ignored, as
+    are tools, `stop` and `response_format` (header X-Elt-Llm-Ignored). A request for several choices or logprobs, or
+    with pictures, is refused.
     """
     question, styled, ignored = await run_in_threadpool(parse_chat_request, body, call)
     headers = {"X-Elt-Llm-Ignored": _header_names(ignored), "X-Elt-Llm-Style": ", ".join(styled)}
     headers = {name: value for name, value in headers.items() if value}
     response.headers.update(headers)
-    notes = [f"Ignored, because settings and profile decide it: {', '.join(ignored)}."] if ignored else []
+    notes = [f"Ignored, because the settings and the profile decide this: {', '.join(ignored)}."] if ignored else []
     notes += [f"Used as the style of the answer: {', '.join(styled)}."] if styled else []
     actions, formatter = QuestionActions(call.services), ChatFormatter(body, call.request_id, tuple(notes))
     if (reply := chat.reply_to_task(question.question)) is not None:
@@ -347,7 +350,7 @@ async def create_chat_completion(body: ChatRequest, call: Call, response: Respon
 
 
 def parse_chat_request(body: ChatRequest, call: RouteCall) -> tuple[AskRequest, list[str], list[str]]:
-    """Return the question of a chat, the roles that are its style, and the names of ignored parameters and roles.
+    """Return the question of a chat, the roles that set its style, and the names of ignored parameters and roles.
 
     May wait for a model server. Raises NotFound, UsageError.
     """
@@ -377,7 +380,7 @@ class ModelEntry(BaseModel):
 
     id: str = Field(examples=["handbook", "profile/fast", "handbook@fast"])
     object: Literal["model"] = "model"
-    created: int = Field(description="Seconds since 1970 UTC; 0 where nothing was built.", examples=[1795341600])
+    created: int = Field(description="Unix time of publication; 0 for a profile.", examples=[1795341600])
     owned_by: str = Field("elt-llm", examples=["elt-llm"])
 
 
@@ -428,8 +431,10 @@ class EmbeddingRequest(BaseModel):
         description="One text or several, or their token numbers (cl100k_base).", examples=[["A loan costs 40 euros."]]
     )
     encoding_format: Literal["float", "base64"] = "float"
-    dimensions: StrictInt | None = Field(None, ge=1, le=65_536, description="The dimension of the model, or unset.")
-    input_type: chat.InputType = Field("document", description="Ours: whether texts are from documents or questions.")
+    dimensions: StrictInt | None = Field(None, ge=1, le=65_536, description="Unset, or the dimension of the model.")
+    input_type: chat.InputType = Field(
+        "document", description="Extension: whether texts are from documents or questions."
+    )
 
 
 class EmbeddingEntry(BaseModel):

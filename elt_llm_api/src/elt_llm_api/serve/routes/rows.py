@@ -81,7 +81,7 @@ def list_exports(job: JobPath, kind: JobKind, call: Call) -> ExportList:
 def download_export(
     job: JobPath,
     kind: JobKind,
-    wanted: Annotated[str, Path(max_length=300, description="A name of the list, or a format.", examples=["xlsx"])],
+    wanted: Annotated[str, Path(max_length=300, description="Name of a file, or a format.", examples=["xlsx"])],
     call: Call,
 ) -> FileResponse:
     """Download a file of the job as an attachment, as it was written: csv, xlsx, html, json or a catalog format."""

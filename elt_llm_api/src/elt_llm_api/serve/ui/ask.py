@@ -68,7 +68,7 @@ class PendingAnswers:
         self._running: dict[str, asyncio.Event] = {}
 
     def start(self, session: str) -> asyncio.Event:
-        """Stop the session's previous answer, and return an event that is set when its next one is stopped."""
+        """Stop the session's previous answer, and return an event that will be set to stop the new answer."""
         self.stop(session)
         stopped = self._running[session] = asyncio.Event()
         return stopped
@@ -155,7 +155,7 @@ class ConversationState:
 
     @property
     def cards(self) -> tuple[SourceCard, ...]:
-        """The sources of the last answer. Those of a refusal are shown below it instead, folded."""
+        """The sources of the last answer. A refusal has none, because its closest chunks are folded below it."""
         if not self.turns or (self.result and self.result.outcome == "not found"):
             return ()
         return self.turns[-1].cards
@@ -294,7 +294,7 @@ class DroppedFiles:
     async def add(
         self, principal: Principal, browser: str, files: Sequence[str], ticked: Sequence[str]
     ) -> AsyncGenerator[tuple[str, str], None]:
-        """Yield the progress as Markdown, and the collection, which is empty until the files can be searched.
+        """Yield (progress as Markdown, collection). The collection is "" until the files can be searched.
 
         The files are kept if the upload is refused. Stopping the answer of this browser cancels the job.
         """
@@ -317,7 +317,10 @@ class DroppedFiles:
             self._pending.end(browser, stopped)
 
     def _target(self, principal: Principal, ticked: Sequence[str]) -> str:
-        """Return the first that the caller may write: the only ticked collection, that for dropped files, others."""
+        """Return the collection for the files: the first of these that the caller may write.
+
+        They are the ticked collection, if only one is ticked, then `documents`, then those named in the permissions.
+        """
         names = [*(ticked if len(ticked) == 1 else ()), COLLECTION_OF_DROPPED_FILES, *principal.written_patterns]
         return next((name for name in names if principal.may_write(name) and "*" not in name), names[0])
 
@@ -368,7 +371,7 @@ class ExampleQuestions:
 
 
 class AskTab:
-    """The controls of the tab, and their event handlers."""
+    """The controls of the tab Ask, and their event handlers."""
 
     def __init__(self, page: PageContext) -> None:
         self._services, self._texts, self._pickers = page.services, page.texts, page.pickers
@@ -439,7 +442,7 @@ class AskTab:
     def choices(self, request: gr.Request) -> list[Any]:
         """Return the profiles and conversations that this caller can choose, when the page is opened.
 
-        Only a caller with write permission is offered to add files.
+        Only a caller with write permission can choose files to add.
         """
         principal = controls.principal_of_event(request)
         return [
@@ -449,7 +452,7 @@ class AskTab:
         ]
 
     def _welcome(self, principal: Principal) -> Any:
-        """Return what an empty conversation shows: questions that the documents answer, or how to add documents."""
+        """Return the update for an empty conversation: questions that the documents answer, or how to add documents."""
         collections = self._services.collections(principal, principal.readable(self._services.collection_names()))
         welcome = self._texts("ask.welcome" if collections or not principal.may_write_any else "ask.welcome_empty")
         examples = [{"text": question} for question in self._examples.of(collections)]

@@ -103,7 +103,7 @@ async def _create_app(services: Services, texts: Texts) -> App:
 
 
 def _lay_out_header(services: Services, texts: Texts, pickers: CollectionPickers) -> None:
-    """Add the product's name and a readiness sign. New documents may change it, so it is refreshed like a picker."""
+    """Add the product's name and a sign that shows whether the server is ready. New documents refresh the sign."""
     with gr.Row(elem_id="header"):
         html_area("product", f"# elt-llm\n{texts('page.tagline')}")
         sign = html_area("health-sign")
@@ -112,7 +112,7 @@ def _lay_out_header(services: Services, texts: Texts, pickers: CollectionPickers
 
 
 def _lay_out_tabs(blocks: gr.Blocks, services: Services, texts: Texts, pickers: CollectionPickers) -> None:
-    """Add every tab. The pickers are refreshed when the page or a tab is opened, or the user returns to the window."""
+    """Add every tab. Lists of collections are refreshed when the page, a tab or its window is opened again."""
     returned = command_box("page", texts)  # page.js types into it when the window gets the focus again
     opened = [blocks.load, returned.change]
     with gr.Tabs(elem_id="tabs", overflow_behavior="wrap"):

@@ -39,7 +39,7 @@ def principal_of_event(request: gr.Request) -> Principal:
 
 
 def html_area(elem_id: str | None = None, value: str = "", **options: Any) -> gr.Markdown:
-    """Return an area for our HTML and Markdown, without formulas."""
+    """Return an area for our HTML and Markdown, which does not render formulas."""
     return gr.Markdown(value, elem_id=elem_id, latex_delimiters=[], **options)
 
 
@@ -49,7 +49,10 @@ def command_box(tab: str, texts: Texts) -> gr.Textbox:
 
 
 def parse_command(text: str) -> tuple[str, str]:
-    """Return name and value of a command. In `text`, a number follows them, which makes each command different."""
+    """Return name and value of a command: "open 3f0c 7" -> ("open", "3f0c").
+
+    The number at the end makes each command different, so that Gradio reports a repeated command as a change.
+    """
     name, _, value = text.rpartition(" ")[0].partition(" ")
     return name, value.strip()
 
@@ -63,7 +66,7 @@ class CollectionPickers:
     parts: list[tuple[Any, Callable[[Principal], Any]]] = field(default_factory=list)
 
     def add(self, component: Any, update: Callable[[Principal], Any], *, slow: bool = False) -> None:
-        """Add a control, and the function that returns its update for a caller. Slow ones come last."""
+        """Add a control, and the function that returns its update for a caller. Slow controls are refreshed last."""
         self.parts.insert(len(self.parts) if slow else 0, (component, update))
 
     def refresh_on(self, events: Sequence[Any]) -> None:
@@ -81,7 +84,7 @@ class CollectionPickers:
 
 @dataclass(frozen=True)
 class PageContext:
-    """What a tab needs: the services, the texts in the language of the page, the shared pickers, and itself."""
+    """What a tab needs: the services, the texts in the language of the page, the shared pickers, and Gradio's tab."""
 
     services: Services
     texts: Texts

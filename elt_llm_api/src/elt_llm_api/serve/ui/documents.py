@@ -40,7 +40,7 @@ class DocumentsState:
 
 @dataclass(frozen=True)
 class DocumentRow:
-    """A line of the list. A document within a file, and a file that is still waiting, have no id."""
+    """A line of the document list. A document within a file, and a file that is still waiting, have no id."""
 
     id: str
     name: str
@@ -85,7 +85,7 @@ def document_list(rows: Sequence[DocumentRow], words: str, to_forget: str, texts
 
 
 class DocumentsTab:
-    """The controls of the tab, and their event handlers."""
+    """The controls of the tab Documents, and their event handlers."""
 
     def __init__(self, page: PageContext) -> None:
         self._services, self._texts, self._pickers = page.services, page.texts, page.pickers
@@ -155,7 +155,7 @@ class DocumentsTab:
     def load(self, watched: WatchedJob, request: gr.Request) -> controls.ComponentUpdates:
         """Choose the first collection that the caller may change, and watch the caller's running job.
 
-        Only then can another collection be typed, because the first one would replace it.
+        The name of another collection can be typed only afterwards, because the choice would replace a typed name.
         """
         principal = controls.principal_of_event(request)
         names = self._names(principal)

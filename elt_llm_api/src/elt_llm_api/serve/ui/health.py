@@ -103,7 +103,7 @@ def _slowest(measures: Any) -> float:
 
 
 class HealthTab:
-    """The controls of the tab, and their event handlers. Metrics are loaded when the tab is opened and on request."""
+    """The controls of the tab Health and their event handlers. Metrics are loaded when it is opened, and on request."""
 
     def __init__(self, page: PageContext) -> None:
         self._health, self._texts = HealthActions(page.services), page.texts

@@ -287,7 +287,7 @@ def trace_parts(result: QueryResult, texts: Texts) -> tuple[str, str, str, str, 
 
 
 class InspectTab:
-    """The controls of the tab, and their event handlers."""
+    """The controls of the tab Inspect, and their event handlers."""
 
     def __init__(self, page: PageContext) -> None:
         self._services, self._texts, self._questions = page.services, page.texts, QuestionActions(page.services)

@@ -100,7 +100,7 @@ def row_grid(rows: Sequence[RowView], opened: RowId | None, texts: Texts) -> str
 
 
 def status_text(status: str, texts: Texts, *, stale: bool) -> str:
-    """Return a review's status in words with a sign; `stale` adds that the row has changed since."""
+    """Return a review's status in words with a sign; `stale` adds that the row has changed since its review."""
     words = texts(f"rows.{status.lower()}")
     return texts("rows.changed", status=words) if stale else words
 
@@ -278,7 +278,7 @@ class RowBrowser:
         return {**page, **self._open(shown, 0 if step > 0 else len(shown.rows) - 1, principal)}
 
     def _open(self, state: RowBrowserState, place: int, principal: Principal) -> ComponentUpdates:
-        """Open the row at this place of the page, counted from 0."""
+        """Open the row at this index, from 0, of the displayed page of rows."""
         if not 0 <= place < len(state.rows):
             return {self._state: gr.skip()}
         row_id = state.row_ids[place]
@@ -358,7 +358,7 @@ class RowBrowser:
 
 
 class JobsTab:
-    """The controls of the tab, and their event handlers."""
+    """The controls of the tab Jobs, and their event handlers."""
 
     def __init__(self, page: PageContext) -> None:
         self._jobs, self._texts = BatchJobActions(page.services), page.texts

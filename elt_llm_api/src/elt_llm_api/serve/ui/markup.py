@@ -80,7 +80,7 @@ class CitationChips:
 
     @classmethod
     def of(cls, turn: int, sources: Sequence[Citation | RetrievedChunk], texts: Texts) -> "CitationChips":
-        """Return the chips of an answer. Chunks have no references: they are cited in their order."""
+        """Return the buttons of an answer. Chunks have no references of their own: the first one is cited as [1]."""
         buttons = {}
         for number, one in enumerate(sources, start=1):
             reference = one.reference if isinstance(one, Citation) else f"[{number}]"
@@ -97,7 +97,7 @@ class CitationChips:
 
 
 def page_text(texts: Texts, source: str, page: int | None) -> str:
-    """Return the page of a source in words; "" for a source without pages, and for sheets, whose name is a heading."""
+    """Return the page of a source in words; "" for a source without pages, and for a sheet, which has a name."""
     return texts("answer.page", page=page) if page and page_label(source, page) else ""
 
 
@@ -108,7 +108,7 @@ def source_place(source: Citation | RetrievedChunk, texts: Texts) -> str:
 
 
 def answer_markdown(result: QueryResult, texts: Texts, turn: int = 0) -> str:
-    """Return the answer with chips and doubtful sentences marked, then the reasons, the notes, confidence and time.
+    """Return the answer with citation buttons and marked doubtful sentences, then reasons, notes, confidence and time.
 
     A refusal is one line, without a confidence; the closest chunks are folded below it. `turn` is the number of the
     answer within the conversation that is shown.
@@ -170,7 +170,7 @@ def _mark_line(line: str, tag: str, chips: CitationChips) -> str:
 
 
 def find_doubtful(answer: str, checked: Sequence[CheckedSentence]) -> Iterator[DoubtfulSentence]:
-    """Locate the doubtful sentences in the answer, in order, ignoring spaces and citation numbers."""
+    """Yield the doubtful sentences with their offsets in the answer. Spaces and citation numbers may differ."""
     letters, offsets = _letters_with_offsets(answer)
     position = 0
     for sentence in checked:

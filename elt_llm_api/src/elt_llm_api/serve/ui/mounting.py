@@ -124,7 +124,7 @@ class SessionIsolation:
             return
         for file in _file_values(event):
             if not self._is_upload(file["path"]):
-                await send_error(scope, send, 403, "forbidden_file", "Events may only name uploaded files.")
+                await send_error(scope, send, 403, "forbidden_file", "An event of a page may only name uploaded files.")
                 return
             file.update(url=None, is_stream=False)
         body = json.dumps({**event, "session_hash": session}).encode("ascii")
@@ -152,7 +152,7 @@ class SessionIsolation:
         if not caller.may_write_any:
             await send_error(scope, send, 403, "forbidden", "This key may read documents, but not upload any.")
         elif await asyncio.to_thread(delete_old_uploads, self._folder, since) >= self._most_bytes:
-            message = "Too many uploaded files were never imported."
+            message = "The folder for uploads is full of files that were never imported."
             await send_error(scope, send, 507, "no_room", message, "Try again in an hour.")
         elif caller != LOCAL and self._uploading[caller.owner] >= MOST_UPLOADS_PER_CALLER:
             await _send_overloaded(scope, send, "This caller has too many uploads at once.")

@@ -176,7 +176,7 @@ class SourcePanel:
 def page_image_path(
     documents: DocumentActions, principal: Principal, collection: str, document: str, source: str, page: int | None
 ) -> tuple[str, str]:
-    """Return the path of the image of a PDF's page and "", or "" and the reason why there is none."""
+    """Return (path of the image of a PDF's page, ""), or ("", reason) if there is no image."""
     if page is None or not source.lower().endswith(".pdf"):
         return "", ""
     try:

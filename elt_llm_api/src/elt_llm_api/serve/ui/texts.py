@@ -30,7 +30,7 @@ class Texts:
         return self(f"{key}.{'one' if number == 1 else 'many'}", count=self.figure(f"{number:,}"), **values)
 
     def figure(self, formatted: str) -> str:
-        """Return a number, formatted in English, with the separators of this language."""
+        """Return a number with the separators of this language. In German, "1,234.5" -> "1.234,5"."""
         return formatted.translate(str.maketrans(",.", self("page.separators")))
 
     def find(self, key: str, default: str) -> str:

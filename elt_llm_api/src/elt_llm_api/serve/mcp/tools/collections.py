@@ -33,7 +33,7 @@ class CollectionEntry(ResultModel):
     """A collection that the caller may read."""
 
     collection: str = Field(description="Name of the collection.")
-    health: CollectionHealth = Field(description="Whether all of it can be searched, and otherwise why not.")
+    health: CollectionHealth = Field(description="Whether the whole collection can be searched, and otherwise why not.")
     documents: int = Field(description="Number of documents.")
     chunks: int = Field(description="Number of chunks.")
     generation: int | None = Field(description="Number of the published generation; null if there is none.")
@@ -75,14 +75,14 @@ class ProblemFile(ResultModel):
     """A file that could not be read, or held no text."""
 
     path: str
-    outcome: str = Field(description="failed or empty.")
+    outcome: str = Field(description="`failed` if it could not be read, `empty` if it holds no text.")
     reason: str
 
 
 class CollectionStatusResult(CollectionEntry):
-    """All facts about a collection."""
+    """The contents of a collection, how it was built, and its problems."""
 
-    collection_hash: str = Field(description="Equal for equal contents, in hex.")
+    collection_hash: str = Field(description="Hash of the contents in hex: equal contents have equal hashes.")
     kept_generations: tuple[int, ...] = Field(description="Numbers of the generations available for a rollback.")
     rolled_back: bool = Field(description="Whether an earlier generation than the latest is published.")
     embedding: str = Field(description="Provider and model of the vectors.")
@@ -94,7 +94,7 @@ class CollectionStatusResult(CollectionEntry):
     last_run: str | None = Field(description="When it was last ingested, ISO 8601, UTC.")
     being_written: bool = Field(description="Whether an ingest is running.")
     calibrations: dict[str, str] = Field(description="State of the confidence calibration by profile.")
-    files_in_trouble: tuple[ProblemFile, ...] = Field(description="Files missing from it; the first 200.")
+    files_in_trouble: tuple[ProblemFile, ...] = Field(description="Failed and empty files; the first 200.")
 
 
 @mcp_tool("Status of a collection")
@@ -129,7 +129,7 @@ async def model_neighbours(
     call: ToolCall,
     entity: Annotated[str, Field(min_length=1, max_length=1000, description="Id or name of the entity.")],
     collection: Annotated[CollectionName | None, Field(description="The collection that holds the model.")] = None,
-    job: Annotated[JobName | None, Field(description="Or a job whose sources name that collection.")] = None,
+    job: Annotated[JobName | None, Field(description="Instead of a collection: a job that names it.")] = None,
     radius: Annotated[int, Field(ge=1, le=LARGEST_RADIUS, description="How many relationships away.")] = 1,
     directed: Annotated[bool, Field(description="Follow relationships from source to target only.")] = False,
 ) -> Annotated[CallToolResult, EntityNeighbourhood]:

@@ -45,11 +45,11 @@ def _job_line(job: BatchJob) -> str:
 async def run_job(
     call: ToolCall,
     job: JobName,
-    kind: Annotated[JobKind, Field(description="What to make: terms, entities, their coverage, or a model.")],
+    kind: Annotated[JobKind, Field(description="What to make, such as a glossary of terms or a catalog of entities.")],
     only: Annotated[
         tuple[_Name, ...], Field(max_length=1000, description="Names or keys of the rows to make; empty: all.")
     ] = (),
-    limit: Annotated[int | None, Field(ge=1, le=MOST_ROWS, description="Most rows to make.")] = None,
+    limit: Annotated[int | None, Field(ge=1, le=MOST_ROWS, description="Largest number of rows to make.")] = None,
     anew: Annotated[bool, Field(description="Make existing rows again.")] = False,
     dry_run: Annotated[bool, Field(description="Report what would be made and what it costs; make nothing.")] = False,
 ) -> Annotated[CallToolResult, JobWithResult]:
@@ -83,14 +83,14 @@ class RowListing(ResultModel):
 async def job_rows(  # noqa: PLR0913, PLR0917 - the arguments of the tool
     call: ToolCall,
     job: JobName,
-    kind: Annotated[JobKind, Field(description="What was made: terms, entities, their coverage, or a model.")],
+    kind: Annotated[JobKind, Field(description="What was made, such as a glossary of terms or a catalog of entities.")],
     table: Annotated[str | None, Field(max_length=200, description="Rows of this table only.")] = None,
     key: Annotated[_Key | None, Field(description="One row, with all its quotes; needs `table`.")] = None,
     text: Annotated[str | None, Field(max_length=1000, description="Rows with these words.")] = None,
     verdict: Annotated[Verdict | None, Field(description="Rows with a cell of this verdict.")] = None,
     review: Annotated[ReviewStatus | None, Field(description="Rows whose review has this status.")] = None,
     offset: Annotated[int, Field(ge=0, le=10_000_000, description="Number of rows to skip.")] = 0,
-    limit: Annotated[int, Field(ge=1, le=_MOST, description="Most rows to return.")] = 20,
+    limit: Annotated[int, Field(ge=1, le=_MOST, description="Largest number of rows to return.")] = 20,
 ) -> Annotated[CallToolResult, RowListing]:
     """Read the rows that a job made: page by page, or one of them with every quote that supports it."""
     actions = RowActions(call.services)
@@ -121,7 +121,7 @@ def _row_text(detail: RowDetail) -> str:
     for quote in detail.quotes:
         state = "still in the document" if quote.found else "no longer in the document"
         where = f"{single_line(quote.evidence.place)}, {quote.evidence.collection}"
-        parts.append((f"{single_line(quote.field)} rests on {where} ({state}):", quote.evidence.quote))
+        parts.append((f"{single_line(quote.field)} is supported by {where} ({state}):", quote.evidence.quote))
     return f"Review {row.review.status}.\n\n{fence_texts(parts)}"
 
 

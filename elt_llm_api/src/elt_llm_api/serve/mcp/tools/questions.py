@@ -45,7 +45,7 @@ _NOTES = "Everything that was degraded, cut or left out, in sentences."
 class SearchArguments(QuestionArguments):
     """A question, and the number of chunks to return."""
 
-    top_k: Annotated[int | None, Field(ge=1, le=200, description="Most chunks; unset: as in the profile.")] = None
+    top_k: Annotated[int | None, Field(ge=1, le=200, description="Number of chunks; unset: as in the profile.")] = None
 
 
 class SearchResults(ResultModel):
@@ -165,7 +165,7 @@ def _answer_text(result: QueryResult) -> str:
 
 
 class TraceExplanation(AnswerWithConfidence):
-    """The trace of a question."""
+    """The trace of a question, which records what every stage did, and how far the answer can be relied on."""
 
     reasoning_steps: tuple[str, ...] = Field(description="Reasoning notes of the model, if one wrote the answer.")
     stages: tuple[TraceStage, ...] = Field(
@@ -247,7 +247,9 @@ async def get_span(
     start: Annotated[int, Field(ge=0, le=_LONGEST_DOCUMENT, description="Offset of the first character.")],
     end: Annotated[
         int,
-        Field(ge=1, le=_LONGEST_DOCUMENT, description=f"Offset after the last; at most {LONGEST_SPAN} further."),
+        Field(
+            ge=1, le=_LONGEST_DOCUMENT, description=f"Offset after the last character; start + {LONGEST_SPAN} at most."
+        ),
     ],
 ) -> Annotated[CallToolResult, DocumentSpan]:
     """Read a document's text from one offset to another, exactly as citations quote it, with page and headings.
