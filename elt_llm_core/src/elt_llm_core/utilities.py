@@ -90,7 +90,7 @@ def leaves_out_conditions() -> bool:
 
 
 def _trigger(place: str) -> None:
-    """Interrupt this process at the COUNT-th call if the environment variable contains PLACE:COUNT:ACTION."""
+    """Interrupt this process at the COUNT-th call if ELT_LLM_FAILPOINT is PLACE:COUNT:ACTION (index-before:1:kill)."""
     plan = os.environ.get(FAILPOINT_VARIABLE, "")
     if not plan.startswith(f"{place}:"):
         return

@@ -213,7 +213,7 @@ def test_a_purge_leaves_only_points_of_the_published_generation(place: PointsPla
         publish(place, store, some_documents(3))
         receipt = purge(store, [], SilentListener())
     if isinstance(place, QdrantPlace):
-        expected = f"snapshots of {place.index.url}, and its files until it has optimised them"
+        expected = f"snapshots of the vector database {place.index.url}, and its files until it has optimised them"
         assert expected in receipt.beyond_reach
     assert {row[3] for row in place.stored()} == {ALIVE}
     assert len(place.stored()) == 12

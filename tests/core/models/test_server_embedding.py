@@ -42,7 +42,7 @@ FAILURES: list[tuple[Fault, type[ModelError], str]] = [
     (Fault.NOT_A_NUMBER, UnusableReply, "not finite"),
     (Fault.ZERO, UnusableReply, "has length 0"),
     (Fault.ONE_SHORT, UnusableReply, "4 vectors for 5 texts"),
-    (Fault.WRONG_ORDER, UnusableReply, "the order is wrong"),
+    (Fault.WRONG_ORDER, UnusableReply, "in the wrong order"),
 ]
 
 

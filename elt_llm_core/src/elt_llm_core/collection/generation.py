@@ -1,4 +1,4 @@
-"""A published generation, which readers pin and open read-only."""
+"""A published generation. A reader pins it, so that it is not deleted, and opens it read-only."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 class Generation(LocalIndex, Closeable):
-    """One pinned generation of a collection: a `Searchable` that can read texts. Closing it releases the pin."""
+    """One generation of a collection, open for searching and reading. It is not deleted before it is closed."""
 
     def __init__(  # noqa: PLR0913 - all but the first four have defaults
         self,

@@ -89,7 +89,7 @@ def import_collection(
 
 
 def _finished_import(store: Store, name: str, manifest: ExportManifest) -> PublishedGeneration | None:
-    """Finish an interrupted import whose generation was published. Otherwise delete its rows and return None."""
+    """Finish an interrupted import. Return its generation, or delete its rows and return None if none was published."""
     record = store.collections.find(name)
     if record is None:
         return None
@@ -198,7 +198,7 @@ def _vector_batches(package: ExportPackage) -> Iterator[tuple[list[bytes], NDArr
 
 
 def _insert_package(store: Store, package: ExportPackage, recipe: GenerationRecipe) -> list[int]:
-    """Insert all documents and vectors in the caller's transaction, checked once more as the file may have changed."""
+    """Insert the documents and vectors, and return the versions. The file may have changed, so it is checked again."""
     record = store.collections.create(package.manifest.collection)
     store.collections.begin_run(record.id, IMPORT_COMMAND)
     versions: list[int] = []

@@ -161,7 +161,7 @@ class PgvectorPoints(Closeable):
         return [[str(node) for (node,) in rows] for rows in found]
 
     def seen_by(self, conditions: DocumentConditions) -> "PgvectorPoints":
-        """Return an object that searches as a caller with these conditions, if row-level security is in force."""
+        """With row-level security, return an object that finds only what a caller with these conditions may see."""
         return replace(self, conditions=conditions) if conditions and self.database.restricts_callers else self
 
     def count(self, view: PointsView) -> int:
@@ -280,7 +280,7 @@ class SharedLineages(LineageRecord):
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Raise IndexUnavailable and IndexRefused instead of the errors of the store."""
+    """Convert a StoreError in the block to IndexUnavailable or IndexRefused."""
     try:
         yield
     except (IndexUnavailable, IndexRefused):
@@ -335,7 +335,8 @@ def check_extension(database: PostgresDatabase) -> tuple[str, str]:
 def describe_points(workspace: Workspace, *, is_chosen: bool) -> str:
     """Check that vectors can be searched in a workspace's database, and describe what is there.
 
-    The check is skipped if the settings do not choose pgvector (`is_chosen`) and nothing is stored. Raises StoreError.
+    The check is skipped if `is_chosen` is false (the settings do not choose pgvector) and no vectors are stored. Raises
+    StoreError if the check fails.
     """
     with closing(PostgresDatabase(workspace, STORE_SCHEMA)) as database:
         lineages = SharedLineages(database).all()

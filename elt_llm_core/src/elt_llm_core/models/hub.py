@@ -57,13 +57,13 @@ class ModelRecord(BaseModel):
 
 
 def known_models() -> tuple[KnownModel, ...]:
-    """Return the models that this package lists as known."""
+    """Return the models listed in `known_models.toml`, which `elt-llm models pull` can install."""
     text = Path(__file__).with_name("known_models.toml").read_text(encoding="utf-8")
     return tuple(KnownModel(**one) for one in tomllib.loads(text)["models"])
 
 
 def find_known_model(name: str) -> KnownModel:
-    """Return the known model with this name or repository. If there is none, raises UsageError with similar names."""
+    """Return the known model with this name or repository. Raises UsageError, with similar names, if there is none."""
     models = known_models()
     for model in models:
         if name in (model.name, model.repository):
