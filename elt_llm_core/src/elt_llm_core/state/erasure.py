@@ -108,7 +108,7 @@ class ErasureCounts:
 
 @dataclass(frozen=True)
 class _ErasureRule:
-    """Erases an entry if it quotes a document for which `is_gone` is true, or if it contains one of `words`."""
+    """Decides which entries to erase: those that quote a document for which `is_gone` is true, or contain a word."""
 
     is_gone: Callable[[QuotedDocument], bool]
     words: Sequence[str] = ()
@@ -132,7 +132,7 @@ class _ErasureRule:
 
 
 def erase_forgotten(store: Store, collection: str, document_ids: Collection[str]) -> ErasureCounts:
-    """Delete all turns, rows, reviews, feedback and traces that show one of the documents, or raise StoreError."""
+    """Delete all turns, rows, reviews, feedback and traces that show one of the documents. May raise StoreError."""
 
     def is_gone(quoted: QuotedDocument) -> bool:
         return quoted[0] == collection and (quoted[1] in document_ids or quoted[1] == ANY_DOCUMENT)
