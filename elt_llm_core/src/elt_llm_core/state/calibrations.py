@@ -58,7 +58,7 @@ class CalibrationTable(DatabaseTable):
 
 Period = Literal["total", "hour", "day"]
 PeriodStart = tuple[Period, str]
-"""A kind of period and its start in UTC: ("hour", "2026-05-01T14"), ("day", "2026-05-01") or ("total", "")."""
+"""A kind of period and its start in UTC: ("hour", "2026-05-01T14:00Z"), ("day", "2026-05-01") or ("total", "")."""
 
 
 class MetricTable(DatabaseTable):
