@@ -154,7 +154,7 @@ def roll_back(store: Store, name: str, to: int | None = None, *, again: bool = F
     record = store.collections.get(name)
     published = record.published
     if published is None or (to is None and record.previous is None):
-        raise UsageError("There is no earlier generation to publish.", hint="Run: elt-llm status")
+        raise UsageError(f"'{name}' has no earlier generation to publish.", hint="Run: elt-llm status")
     if to == published or (to is None and record.rolled_back and not again):
         return published, published
     target = record.previous if to is None else to
@@ -163,7 +163,10 @@ def roll_back(store: Store, name: str, to: int | None = None, *, again: bool = F
         kept = ", ".join(map(str, numbers))
         raise UsageError(f"'{name}' has no generation {target}.", hint=f"Its generations are: {kept}.")
     if not store.workspace.is_shared and not (store.folder(name) / str(target)).is_dir():
-        raise StoreError(f"Generation {target} of '{name}' is no longer on the disk.")
+        raise StoreError(
+            f"Generation {target} of '{name}' is no longer on the disk.",
+            hint=f"Run: elt-llm verify --deep -c {name}   (it rebuilds missing generations)",
+        )
     store.generations.point_at(record.id, target)
     return published, target
 

@@ -132,7 +132,7 @@ class JobQueue(DatabaseTable):
         """Put a job whose process died back into the queue, or mark it as failed after `MAX_ATTEMPTS` attempts."""
         job = self.get(identity)
         if job.attempts >= MAX_ATTEMPTS:
-            self.end(identity, "failed", job.result, f"{reason} This was tried {job.attempts} times.")
+            self.end(identity, "failed", job.result, f"{reason} The job was started {job.attempts} times.")
         else:
             self.wait_again(identity, counted=True)
 

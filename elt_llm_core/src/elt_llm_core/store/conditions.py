@@ -35,7 +35,7 @@ class DocumentCondition:
                 hint=f"Use one of {', '.join(OWNER_FIELDS)}: documents cannot set these fields by their own content.",
             )
         if not self.values or not all(map(_is_value, self.values)):
-            hint = f"Use at most {_LONGEST_QUOTED} characters; all except ASCII letters and digits count as several."
+            hint = f"It must also have at most {_LONGEST_QUOTED} characters when it is percent-encoded, as in a URL."
             raise UsageError(f"A value of '{self.field}' needs 1 to {LONGEST_VALUE} characters.", hint=hint)
 
     def __str__(self) -> str:

@@ -449,7 +449,7 @@ def row_security_fault(database: PostgresDatabase) -> str:
         return f"there is no role {CALLER_ROLE}"
     bypasses, is_member, may_read = row
     if bypasses:
-        return f"the role {CALLER_ROLE} bypasses it"
+        return f"the role {CALLER_ROLE} bypasses row-level security"
     if not is_member:
         return f"the role of the connection may not act as {CALLER_ROLE}"
     if not may_read:
@@ -458,7 +458,7 @@ def row_security_fault(database: PostgresDatabase) -> str:
         database, tuple(DocumentCondition(field, (secrets.token_hex(8),)) for field in OWNER_FIELDS)
     )
     seen = [table for table in _READ_FOR_CALLERS if nobody.rows(f"SELECT 1 FROM {table} LIMIT 1")]
-    return f"the tables {', '.join(seen)} have no policy" if seen else ""
+    return f"the tables {', '.join(seen)} have no row-level policy" if seen else ""
 
 
 _NO_NUL = "PostgreSQL stores no NUL character. Exclude the document, or use storage.backend: sqlite."
@@ -466,8 +466,9 @@ _HINTS = {
     "57014": "The server's statement_timeout is too short. Run: ALTER ROLE ... SET statement_timeout = '10min'",
     "55P03": _AGAIN,
     "53100": "The disk of the server is full, and nothing was changed. Free space on it, then run the command again.",
-    "53300": "The server has no free connection. Raise max_connections, or stop what uses them.",
-    "42501": "Let its owner run: GRANT CREATE ON DATABASE ... TO ...   (and make the role own both schemas elt_llm)",
+    "53300": "The server has no free connection. Raise max_connections, or stop programs that use connections.",
+    "42501": "Let the database's owner run: GRANT CREATE ON DATABASE ... TO ...   (and make the role own the schemas"
+    " elt_llm and elt_llm_state)",
     "25006": "The server is a read-only replica. Name the primary server in the connection string.",
     "22021": _NO_NUL,
     "22P05": _NO_NUL,
@@ -636,4 +637,4 @@ def describe_server(workspace: Workspace) -> str:
             if not may:
                 raise StoreError(f"The role may not create tables in the schema {schema}.", hint=_HINTS["42501"])
         version = session.server_version()
-        return f"{session.name}, version {version // 10_000}.{version % 10_000}, session locks hold"
+        return f"{session.name}, version {version // 10_000}.{version % 10_000}, locks stay with a session"
