@@ -38,10 +38,7 @@ from elt_llm_core.utilities import Failpoint, failpoint
 
 @dataclass(frozen=True)
 class PublishedGeneration:
-    """The result of publishing. Equal contents have the same `collection_hash`.
-
-    `afresh` is true if the index was built from scratch, and false if a copy of the previous index was changed.
-    """
+    """The result of publishing. `afresh` is true if no index was copied. Equal contents have equal hashes."""
 
     collection: str
     number: int
@@ -163,10 +160,7 @@ def roll_back(store: Store, name: str, to: int | None = None, *, again: bool = F
         kept = ", ".join(map(str, numbers))
         raise UsageError(f"'{name}' has no generation {target}.", hint=f"Its generations are: {kept}.")
     if not store.workspace.is_shared and not (store.folder(name) / str(target)).is_dir():
-        raise StoreError(
-            f"Generation {target} of '{name}' is no longer on the disk.",
-            hint=f"Run: elt-llm verify --deep -c {name}   (it rebuilds missing generations)",
-        )
+        raise StoreError(f"Generation {target} of '{name}' has no files.", hint=f"Run: elt-llm verify --deep -c {name}")
     store.generations.point_at(record.id, target)
     return published, target
 
@@ -422,8 +416,7 @@ def generations_of_lineage(store: Store, lineage: str) -> list[int]:
 def collect_points(store: Store) -> tuple[str, ...]:
     """Delete the points (vectors in a database) that no generation uses. Return a reason for each database that failed.
 
-    The caller must hold the writer's lock. A database is contacted only if its generations or points have changed since
-    the last call.
+    The caller must hold the writer's lock. Databases whose generations and points have not changed are not contacted.
     """
     record, left = lineages_of(store), list[str]()
     lineages = record.all()

@@ -335,8 +335,7 @@ def check_extension(database: PostgresDatabase) -> tuple[str, str]:
 def describe_points(workspace: Workspace, *, is_chosen: bool) -> str:
     """Check that vectors can be searched in a workspace's database, and describe what is there.
 
-    The check is skipped if `is_chosen` is false (the settings do not choose pgvector) and no vectors are stored. Raises
-    StoreError if the check fails.
+    The check is skipped if the settings do not choose pgvector (`is_chosen`) and no vectors are stored.
     """
     with closing(PostgresDatabase(workspace, STORE_SCHEMA)) as database:
         lineages = SharedLineages(database).all()

@@ -234,11 +234,7 @@ class NodeCodes:
 
 @dataclass(frozen=True)
 class PointsChange:
-    """What publishing changes in the database.
-
-    `written` are the positions in the new generation of points to write, `retired` the ids of nodes of the previous
-    generation whose points are marked as removed.
-    """
+    """The positions in a new generation of points to write, and the ids of nodes whose old points become invalid."""
 
     written: NDArray[np.int64]
     retired: Sequence[str]

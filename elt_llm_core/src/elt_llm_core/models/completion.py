@@ -270,8 +270,7 @@ class _CompletionRun:
         if not self.cancelled():
             if not reply.pieces:
                 raise UnusableReply(
-                    f"{self._server} sent an empty reply",
-                    hint=f"Check that {self._server.address} is the right address",
+                    f"{self._server} sent an empty reply", hint=f"Is {self._server.address} the right address?"
                 )
             if reply.prompt_tokens is not None:
                 self._check_prompt_tokens(reply.prompt_tokens)

@@ -144,9 +144,7 @@ class InstalledEmbedding(EmbeddingModel):
         vector = encode(sequence)
         length = float(np.linalg.norm(vector))
         if not np.isfinite(length) or length == 0.0 or vector.shape != (self.dimension,):
-            raise ModelError(
-                f"{self.model_name} computed a vector that is zero or not finite for a text of {len(sequence)} tokens"
-            )
+            raise ModelError(f"{self.model_name} gave a zero or not finite vector for a text of {len(sequence)} tokens")
         unit: NDArray[np.float32] = (vector / np.float32(length)).astype(np.float32)
         return unit
 

@@ -234,8 +234,7 @@ def error_text(content: bytes) -> str:
 def prompt_too_long(message: str, server: ModelServer, window: int | None = None) -> PromptTooLong:
     """Return the error for a text that was refused or truncated. Its hint names the settings to change.
 
-    `window` is the context window that the server loaded, if known. If it is smaller than the configured one, the hint
-    is to lower the setting.
+    `window` is the context window that the server loaded, if known. If the setting is greater, the hint is to lower it.
     """
     if window is not None and window < (server.context_window or 0):
         return PromptTooLong(

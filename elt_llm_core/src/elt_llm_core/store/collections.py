@@ -36,9 +36,7 @@ class CollectionJob:
             values = json.loads(text)
             return CollectionJob(str(values["job"]), str(values["group"]), tuple(map(str, values["files"])))
         except (ValueError, KeyError, TypeError) as error:
-            raise StoreError(
-                "The stored record of the job that filled a collection cannot be read.", hint="Run: elt-llm verify"
-            ) from error
+            raise StoreError("The stored job of a collection cannot be read.", hint="Run: elt-llm verify") from error
 
 
 COLLECTION_NAME = "^[a-z0-9][a-z0-9_-]{0,62}$"

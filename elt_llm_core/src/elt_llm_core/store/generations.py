@@ -215,10 +215,7 @@ def pin_shared(
             server.unlock(key, shared=True)
         number = pointer()
     else:
-        raise StoreError(
-            f"A new generation of '{folder.name}' was published each time one was opened.",
-            hint="Run the same command again.",
-        )
+        raise StoreError(f"'{folder.name}' is being published again and again.", hint="Run the same command again.")
     unpin = partial(server.unlock, key, shared=True)
     try:
         if provide is None:

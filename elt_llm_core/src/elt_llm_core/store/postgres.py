@@ -467,8 +467,7 @@ _HINTS = {
     "55P03": _AGAIN,
     "53100": "The disk of the server is full, and nothing was changed. Free space on it, then run the command again.",
     "53300": "The server has no free connection. Raise max_connections, or stop programs that use connections.",
-    "42501": "Let the database's owner run: GRANT CREATE ON DATABASE ... TO ...   (and make the role own the schemas"
-    " elt_llm and elt_llm_state)",
+    "42501": "Let the database's owner run: GRANT CREATE ON DATABASE ... TO ...   (the role must own both schemas)",
     "25006": "The server is a read-only replica. Name the primary server in the connection string.",
     "22021": _NO_NUL,
     "22P05": _NO_NUL,
@@ -477,8 +476,7 @@ _HINTS = {
 
 def _connection_lost() -> StoreError:
     return StoreUnavailable(
-        "The connection to PostgreSQL was lost, and with it the writer's lock. Nothing was published after that.",
-        hint=_AGAIN,
+        "The connection to PostgreSQL and its locks were lost. Nothing was published after that.", hint=_AGAIN
     )
 
 
