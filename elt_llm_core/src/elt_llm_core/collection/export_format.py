@@ -115,7 +115,7 @@ class ExportedNode(_StrictModel):
 
 
 class ExportedDocument(_StrictModel):
-    """One exported document version. If it is a part of a file, `part_of` is the file's line number (from 0)."""
+    """One exported document version. For a part of a file, `part_of` is the number (from 0) of the file's line."""
 
     part_of: NonNegativeCount | None
     document_id: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]

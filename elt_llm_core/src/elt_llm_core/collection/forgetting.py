@@ -32,7 +32,7 @@ class ForgetReport:
     rows: int = 0
     """The number of deleted job rows that quoted a forgotten document."""
     reviews: int = 0
-    """The number of reviews of rows that quoted a forgotten document: reviews deleted, or left without comment."""
+    """The number of reviews deleted, or left without comment, because their row quoted a forgotten document."""
     uploads: int = 0
     """The number of deleted uploaded files."""
 

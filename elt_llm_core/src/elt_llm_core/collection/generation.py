@@ -95,7 +95,7 @@ class Generation(LocalIndex, Closeable):
 
     @property
     def identity(self) -> str:
-        """A text that is unique for each build. Numbers are not unique, since they restart after a drop."""
+        """A text that is unique for this build. Generation numbers are not, since they restart after a drop."""
         return generation_identity(self.collection, self.number, self.passport)
 
     def nodes(self, node_ids: Sequence[str]) -> list[StoredNode]:
@@ -138,7 +138,7 @@ class Generation(LocalIndex, Closeable):
         return sorted(path.name for path in (self.directory / ARTEFACTS_FOLDER).glob("*"))
 
     def artefacts(self, name: str) -> dict[str, Any]:
-        """Return the artefacts with this name by document id. If a file is damaged, they are read from the store."""
+        """Return the artefacts (JSON of readers) with this name, by document id. The store replaces damaged files."""
         folder = self.directory / ARTEFACTS_FOLDER / name
         try:
             self._check_files(f"{ARTEFACTS_FOLDER}/{name}")
@@ -186,7 +186,7 @@ class Generation(LocalIndex, Closeable):
             return contents.arrays, fields_in_memory(fields, contents.arrays.fields), (note,)
 
     def _open_points(self, databases: PointDatabases | None) -> PointSearch | None:
-        """Return the search in the vector database, if this generation's vectors are in one."""
+        """Return an object that searches the vector database, or None if this generation's vectors are not in one."""
         passport = self.passport
         if not passport.lineage:
             return None

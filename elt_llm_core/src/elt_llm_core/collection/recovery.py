@@ -177,7 +177,7 @@ def _is_whole(store: Store, version: int, collection: str) -> bool:
 
 
 def _restore_vectors(store: Store) -> None:
-    """Restore vectors that the store lost from the arrays of generations whose files are undamaged."""
+    """Copy vectors that the store lost from undamaged files: each generation also has its vectors in arrays."""
     for record in store.collections.all():
         for generation in store.generations.of_collection(record.id):
             directory = store.folder(record.name) / str(generation.number)
@@ -269,7 +269,7 @@ def _with_vectors(store: Store, versions: Sequence[int], recipe: GenerationRecip
 
 
 def _lost_documents(store: Store, known: set[tuple[int, str, str]]) -> tuple[LostDocument, ...]:
-    """Return the known documents that are neither published nor forgotten."""
+    """Return those of the documents `known` before the recovery that are neither published nor forgotten now."""
     names, there = {}, set()
     for record in store.collections.all():
         names[record.id] = record.name

@@ -172,7 +172,7 @@ class _Contents:
 
     @property
     def codes(self) -> NodeCodes:
-        """The filter codes of all nodes. A value has the same code in every generation."""
+        """The filter codes (hashes of field values) of all nodes. A value has the same code in every generation."""
         return NodeCodes.of(fields_in_memory(self.fields, self.arrays.fields), len(self.arrays.ids))
 
 
@@ -214,7 +214,7 @@ class _Builder:
     def updated(self, versions: Sequence[int], base: BaseGeneration) -> BuiltGeneration | None:
         """Build from the published generation and the nodes that changed.
 
-        Returns None if the published generation is damaged or was built with another recipe, if more than a tenth of
+        Returns None if the published generation is damaged or was built with other parameters, if more than a tenth of
         the nodes changed since its index was built from scratch, or if the changed index has faults.
         """
         passport = Passport.from_json(base.record.passport)
@@ -344,7 +344,7 @@ class _Builder:
             yield database
 
     def _has_points(self, base: BaseGeneration, passport: Passport) -> bool:
-        """Return whether the base generation's points in the database can be reused: they are ours and the latest."""
+        """Return whether the base generation's points belong to this workspace, and no later generation has points."""
         known = passport.lineage and lineages_of(self.store).find(passport.lineage)
         return bool(known) and base.is_latest
 

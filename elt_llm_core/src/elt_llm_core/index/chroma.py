@@ -108,7 +108,7 @@ class ChromaIndex(Closeable):
 
 
 def create_chroma(folder: Path, settings: ChromaSettings, size: int) -> ChromaIndex:
-    """Create an empty index that writes its graph once, at `size` vectors. Raises CorruptIndex if Chroma fails."""
+    """Create an empty index that writes its graph once it has `size` vectors. Raises CorruptIndex if Chroma fails."""
     writing = {"sync_threshold": max(2, size), "batch_size": max(2, min(100, size))}
     configuration = {"hnsw": {**settings.model_dump(), **writing}}
     with _open_client(folder, "create") as client:

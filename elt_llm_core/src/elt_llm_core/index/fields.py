@@ -157,7 +157,7 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.+\-Z]{1,30})?")
 
 
 def build_fields(store: Store, contents: GenerationContents, documents: NDArray[np.int64]) -> list[FilterField]:
-    """Build all fields except `page`. `documents`, shape (nodes,), is each node's document, by position."""
+    """Build all fields except `page`. `documents`, shape (nodes,), has each node's position in `contents.versions`."""
     described = store.documents.of_versions(contents.versions)
     nodes = _NodeValues.read(store, contents.nodes, described)
     of_documents = _all_document_fields(described, documents, nodes.columns.keys())

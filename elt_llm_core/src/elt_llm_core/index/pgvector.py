@@ -60,7 +60,7 @@ _POLICY = " AND ".join([_ALLOWED[0], *(f"coalesce({one}, true)" for one in _ALLO
 class PgvectorPoints(Closeable):
     """The points of one embedding model, read and written through a store's open database, which is not closed here.
 
-    A lineage with fewer points than `indexed_from` has no graph. Searches see what a caller with `conditions` may see.
+    A table with fewer points than `indexed_from` has no graph. Searches see what a caller with `conditions` may see.
     """
 
     database: PostgresDatabase
@@ -240,7 +240,7 @@ class PgvectorPoints(Closeable):
 
 
 def table_name(lineage: str) -> str:
-    """Return the name of a lineage's table. Raises ValueError if the lineage's name is not a UUID."""
+    """Return the name of the table with a lineage's points. Raises ValueError if the lineage's name is not a UUID."""
     return f"{POINTS_SCHEMA}.p_{uuid.UUID(lineage).hex}"
 
 
@@ -255,7 +255,7 @@ def _encoded(point: Point, born: int) -> tuple[bytes, ...]:
 
 
 class SharedLineages(LineageRecord):
-    """The lineages of a workspace in PostgreSQL, stored as rows next to the points and shared by all machines."""
+    """The record of a workspace's lineages (generations that share points), stored as rows that all machines share."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database, self.home = database, ""

@@ -52,7 +52,7 @@ class PointsFilter(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A node as a point. `codes` are the stable codes of its field values, and `tenants` its values of `tenant_id`."""
+    """A node as stored in a database. `codes` are hashes of field values, and `tenants` are values of `tenant_id`."""
 
     node_id: str
     vector: NDArray[np.float32]
@@ -118,10 +118,10 @@ class StoredLineage:
 
 
 class LineageRecord:
-    """The lineages of a data directory, each recorded in a small file before its first point is written.
+    """The record of a data directory's lineages (generations that share points), one small file for each lineage.
 
-    After a crash, the records therefore show every point to delete. If a data directory was copied, the copied records
-    are ignored, because their `home` is the path of the original.
+    A file is written before the first point, so after a crash every point to delete is known. If a data directory was
+    copied, the copied records are ignored, because their `home` is the path of the original.
     """
 
     def __init__(self, data_dir: Path) -> None:
@@ -173,7 +173,7 @@ class LineageRecord:
 
 
 def _parsed_lineage(text: str) -> StoredLineage | None:
-    """Return a recorded lineage. If the record is damaged, returns None, so that no points are deleted."""
+    """Parse a recorded lineage. Returns None if the record is damaged, so that no points are deleted."""
     try:
         content = json.loads(text)
         return StoredLineage(

@@ -334,7 +334,7 @@ def _translated(settings: IndexSettings) -> Iterator[None]:
 
 
 def _refuse_open_folder(settings: IndexSettings, folder: Path) -> None:
-    """Raise IndexUnavailable if another client has the folder open. The library would raise, too, but leak a file."""
+    """Raise IndexUnavailable if another client has the folder open. Else the library would leak a file."""
     lock = folder / ".lock"
     if lock.is_file():
         with lock.open("r+b") as stream:

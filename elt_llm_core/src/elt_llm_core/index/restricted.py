@@ -186,7 +186,7 @@ class RestrictedIndex:
         return [name for name in self._index.artefact_names if self.artefacts(name)]
 
     def artefacts(self, name: str) -> Mapping[str, Any]:
-        """Return the allowed documents' artefacts with this name, by document id."""
+        """Return the artefacts (JSON of readers) with this name, by document id, of allowed documents only."""
         found = self._index.artefacts(name)
         allowed = frozenset(self._allowed_documents(list(found)))
         return {identity: content for identity, content in found.items() if identity in allowed}

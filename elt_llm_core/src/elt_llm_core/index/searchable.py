@@ -203,7 +203,7 @@ class Searchable(Protocol):
         """The names of the artefacts that document readers stored in addition to text, such as `enterprise_model`."""
 
     def artefacts(self, name: str) -> Mapping[str, Any]:
-        """Return the artefacts with this name by document id. Raises CorruptIndex if one is damaged."""
+        """Return the artefacts (JSON of readers) with this name, by document id. Raises CorruptIndex on damage."""
 
 
 def find_document(documents: Sequence[StoredDocument], reference: str, collection: str) -> StoredDocument:

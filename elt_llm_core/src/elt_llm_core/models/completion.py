@@ -162,7 +162,7 @@ class LlmCompletion:
     """The prompt's tokens as counted by the server, or None if it does not report them."""
     answer_tokens: int | None
     finish: FinishReason
-    """"stop": the answer is complete. "length": it reached its maximum length. "cut off": it ended early."""
+    """Why the answer ended. "stop": it is complete. "length": it is as long as allowed. "cut off": it broke off."""
     thinking: str
     """The thinking before the answer, if the model shows its thinking. It is never part of `text`."""
 
@@ -179,7 +179,7 @@ def complete(
 
     `on_piece` receives each piece of the text as it arrives, in the caller's thread. `cancelled` is called at least ten
     times a second; if it returns true, the answer ends early. The call takes at most `llm.answer_timeout` seconds. A
-    temporary failure (ModelUnavailable, ModelBroken) is tried again, three times in all, unless a piece was already
+    temporary failure (ModelUnavailable, ModelBroken) is retried, with three attempts in all, unless a piece was already
     delivered. `another_seed` requests an answer other than that of the last call with the same messages.
 
     Raises ModelUnavailable, ModelMissing, ModelTimeout, ModelBroken, ModelRefused, PromptTooLong (the server refused or

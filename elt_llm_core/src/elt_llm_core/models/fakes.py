@@ -42,7 +42,7 @@ class FakeEmbedding(EmbeddingModel):
 
     @property
     def fingerprint(self) -> EmbeddingFingerprint:
-        """The fake model's identity. Its digest depends on dimension and version."""
+        """What identifies the fake model. Its digest depends on dimension and version."""
         return EmbeddingFingerprint(
             provider="fake",
             model="fake",

@@ -26,7 +26,7 @@ _CODE = frozenset((*_PICKLED, ".py", ".pyc", ".so", ".dll", ".dylib", ".exe", ".
 
 
 class KnownModel(BaseModel):
-    """A model that can be pulled. `sha256` contains the checksums of those files whose checksums are known."""
+    """A model that can be downloaded. `sha256` contains the known checksums by file name. Other files have none."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -151,7 +151,7 @@ def remove_model(name: str, models_dir: Path) -> None:
 
 
 def read_record(name: str, models_dir: Path) -> ModelRecord | None:
-    """Return a model's record, which is kept even after its removal, or None if there is none."""
+    """Return a model's record (origin and checksums), or None. The record is kept even after the model is removed."""
     path = models_dir / f"{name}{_RECORD}"
     if not path.is_file():
         return None

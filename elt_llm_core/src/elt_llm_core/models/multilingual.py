@@ -55,7 +55,7 @@ class MultilingualE5(InstalledEmbedding):
 
     All of the model's vectors point roughly in one direction, so even unrelated texts have cosines of .7. That common
     direction is subtracted, which gives cosines like those of other models and brings translations closer together
-    (decision 35). Source: Mu and Viswanath, "All-but-the-Top", ICLR 2018. Raises ModelError without the extra.
+    (decision 35). Source: Mu and Viswanath, "All-but-the-Top", ICLR 2018. Raises ModelError if a package is missing.
     """
 
     sequence_limit: ClassVar[int] = 512

@@ -158,7 +158,7 @@ def is_cloud_model(name: str) -> bool:
 
 
 def check_hosted_model(name: str, *, allow_remote: bool) -> None:
-    """Raise SettingsError if `allow_remote` is false. The model `name` must be one of Ollama's hosted service."""
+    """Raise SettingsError for `name`, a model that Ollama's hosted service runs, unless `allow_remote` is true."""
     if not allow_remote:
         raise SettingsError(
             f"Ollama's model '{name}' is run by a hosted service, but network.allow_remote_models is false",
@@ -228,7 +228,7 @@ def _listed_models(reply: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str,
 
 
 def positive_number(reply: object, key: str) -> int | None:
-    """Return reply[key] if that is a positive integer, or None, also if the reply is not a mapping."""
+    """Return reply[key] if it is a positive integer. Otherwise, or if the reply is not a mapping, return None."""
     value = reply.get(key) if isinstance(reply, Mapping) else None
     return value if isinstance(value, int) and value > 0 else None
 

@@ -56,7 +56,7 @@ def check_vectors(
 ) -> NDArray[np.float32]:
     """Return a reply's vectors, normalised to length 1, shape (count, dimension).
 
-    `dimension` is None if it is not known yet. Raises UnusableReply if the reply is wrong, for example not finite.
+    `dimension` is None if it is not known yet. Raises UnusableReply if their number, dimension or values are wrong.
     """
     if len(reply) != count:
         raise UnusableReply(f"{server} gave {len(reply)} vectors for {count} texts", hint=_HINT)

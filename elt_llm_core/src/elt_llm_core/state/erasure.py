@@ -26,7 +26,7 @@ MAX_FILE_BYTES = 16 << 20
 
 
 class TraceFiles:
-    """The latest `most` trace files: one per day, or more if it gets full. Several processes may append."""
+    """The trace files, at least one per day with traces. The latest `most` are kept. Several processes may append."""
 
     def __init__(self, data_dir: Path, most: int, largest: int = MAX_FILE_BYTES) -> None:
         self._folder, self._most, self._largest = data_dir / TRACES_FOLDER, most, largest
@@ -108,7 +108,7 @@ class ErasureCounts:
 
 @dataclass(frozen=True)
 class _ErasureRule:
-    """Decides which entries to erase: those that quote a document for which `is_gone` is true, or contain a word."""
+    """Decides which entries to erase: those with one of `words`, or a quoted document for which `is_gone` is true."""
 
     is_gone: Callable[[QuotedDocument], bool]
     words: Sequence[str] = ()

@@ -122,7 +122,8 @@ class SqliteDatabase(Database):
         """Open the file, or create it if `for_writing`. Raises StoreError if the file cannot be opened."""
         if for_writing and sqlite_version() < MIN_SQLITE:
             raise StoreError(
-                f"SQLite {sqlite.sqlite_version} can corrupt a database; {'.'.join(map(str, MIN_SQLITE))} is needed.",
+                f"SQLite {sqlite.sqlite_version} can corrupt a write-ahead log;"
+                f" {'.'.join(map(str, MIN_SQLITE))} or newer is needed.",
                 hint="Run: uv sync --reinstall-package pysqlite3",
             )
         self.path = path

@@ -26,10 +26,10 @@ class SweepCounts:
 def sweep(database: Database, unfinished: Collection[int] = (), *, every: bool = False) -> SweepCounts:
     """Delete document versions, texts and vectors that no generation of any collection contains.
 
-    `unfinished` are the collections with an unfinished run. Their document versions are kept for the next run. While
-    there are such collections, only vectors of removed versions, computed by a model that some generation uses, are
-    deleted. The same holds if all generations use one model and there are at most as many vectors as nodes. `every`
-    also deletes the vectors of models that no generation uses; an unfinished run must then compute its vectors again.
+    `unfinished` are the collections with an unfinished run. Their document versions are kept for the next run. Usually,
+    only vectors of the deleted versions are deleted. If no run is unfinished, and there are several models or more
+    vectors than nodes, all unused vectors are deleted. `every` also deletes the vectors of models that no generation
+    uses; an unfinished run must then compute its vectors again.
     """
     with database.transaction():
         rows = database.rows(f"SELECT id, collection FROM document_versions WHERE id NOT IN ({_KEPT_VERSIONS})")

@@ -467,7 +467,8 @@ _HINTS = {
     "55P03": _AGAIN,
     "53100": "The disk of the server is full, and nothing was changed. Free space on it, then run the command again.",
     "53300": "The server has no free connection. Raise max_connections, or stop programs that use connections.",
-    "42501": "Let the database's owner run: GRANT CREATE ON DATABASE ... TO ...   (the role must own both schemas)",
+    "42501": "Let the database's owner run: GRANT CREATE ON DATABASE ... TO ...   (and make the role own the schemas"
+    " elt_llm and elt_llm_state)",
     "25006": "The server is a read-only replica. Name the primary server in the connection string.",
     "22021": _NO_NUL,
     "22P05": _NO_NUL,

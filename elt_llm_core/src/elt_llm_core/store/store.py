@@ -41,7 +41,7 @@ UPLOADS_FOLDER = "uploads"
 
 
 class Store(Closeable):
-    """An open workspace. While it is open for writing, its user must hold `writer_lock`."""
+    """An open workspace. While it is open for writing, the caller must hold `writer_lock`."""
 
     def __init__(self, place: Path | Workspace, database: Database) -> None:
         self.workspace = as_workspace(place)

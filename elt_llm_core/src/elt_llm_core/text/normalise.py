@@ -44,7 +44,7 @@ def fold(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Return the folded words in order. Codes such as c++, v1.2.3 and u-21 remain whole, and 1,000 becomes 1000."""
+    """Return the folded words of a text. Codes such as c++, v1.2.3 and u-21 remain whole, and 1,000 becomes 1000."""
     return split_words(fold(text))
 
 

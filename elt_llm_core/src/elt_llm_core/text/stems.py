@@ -13,7 +13,7 @@ _MIN_STEM = 3  # letters before an ending
 
 @cache
 def stopwords_of(language: str) -> frozenset[str]:
-    """Return a language's folded stopwords, or an empty set if its file lists none."""
+    """Return a language's stopwords without diacritics, or an empty set if its file lists none."""
     from bm25s import stopwords
 
     record = load_language(language)
