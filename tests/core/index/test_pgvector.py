@@ -251,7 +251,7 @@ def test_row_level_security_shows_a_caller_only_its_own_texts_and_uploads(here: 
         for refused in ("SELECT 1 FROM vectors", "SELECT 1 FROM collections", "DELETE FROM nodes"):
             with pytest.raises(StoreError, match=r"permission denied|read-only"):
                 seen.database.rows(refused)
-        with pytest.raises(StoreError, match="Nothing is written"):
+        with pytest.raises(StoreError, match="nothing is written"):
             seen.database.execute("DELETE FROM nodes")
         quoted = store.seen_by((DocumentCondition("tenant_id", ("page-001'; RESET ROLE; --",)),))
         assert quoted.documents.in_generation(record.id, 1) == []

@@ -193,7 +193,7 @@ def test_a_model_that_changes_between_two_batches_raises_unusable_reply(server: 
     with open_embedding(settings_of("ollama", server)) as model:
         assert model.fingerprint.dimension == 32
         server.backend = Turned()
-        with pytest.raises(UnusableReply, match="its model changed"):
+        with pytest.raises(UnusableReply, match="the model has changed"):
             model.embed_texts(TEXTS)
 
 

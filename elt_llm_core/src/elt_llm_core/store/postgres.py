@@ -477,7 +477,7 @@ _HINTS = {
 
 def _connection_lost() -> StoreError:
     return StoreUnavailable(
-        "The connection to PostgreSQL and its locks were lost. Nothing was published after that.", hint=_AGAIN
+        "The connection to PostgreSQL was lost, with all its locks. Nothing was published after that.", hint=_AGAIN
     )
 
 
