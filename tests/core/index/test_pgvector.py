@@ -358,7 +358,7 @@ def test_a_writer_whose_connection_is_cut_writes_no_more_points(
         with pytest.raises(StoreError, match="connection to PostgreSQL was lost"):
             put(store, some_documents(4), MODEL, index=PGVECTOR)
         points = PgvectorPoints(store.database, MODEL.fingerprint, ChromaSettings())  # type: ignore[arg-type]
-        with pytest.raises(IndexUnavailable, match="its lock with it"):
+        with pytest.raises(IndexUnavailable, match="with all its locks"):
             points.write(LAST, "", [])
     assert len(here.stored()) == 12
 

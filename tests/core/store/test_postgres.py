@@ -116,7 +116,7 @@ def test_a_writer_whose_connection_is_cut_stores_nothing_more(shared: Workspace,
     with writing(shared) as store:
         assert isinstance(store.database, PostgresDatabase)
         store.collections.create("before")
-        with pytest.raises(StoreError, match="lost, and its lock with it"):
+        with pytest.raises(StoreError, match="lost, with all its locks"):
             cut_in_a_transaction(store.database)
     with open_store(shared) as store:
         assert [(record.name, record.last_number) for record in store.collections.all()] == [("before", 0)]
