@@ -209,7 +209,7 @@ class VectorTable(DatabaseTable):
             matrix[places[bytes(key)]] = np.frombuffer(vector, dtype="<f4")
         if found < len(places):
             raise StoreError(
-                f"{len(places) - found} vectors are missing in the store.",
+                f"{len(places) - found} vectors are not in the store.",
                 hint="Run the ingest again. It embeds the missing texts.",
             )
         return matrix
