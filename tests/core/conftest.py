@@ -1,4 +1,4 @@
-"""Fixtures of the tests of core."""
+"""Fixtures for the tests of elt_llm_core: an empty workspace, and a collection with two generations."""
 
 import shutil
 from collections.abc import Callable, Iterator

@@ -29,12 +29,12 @@ class EnterpriseRecord(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def to_json(self) -> dict[str, Any]:
-        """Return a JSON object, which `from_json` can read."""
+        """Return the record as a dict of JSON values. `from_json` reads it."""
         return self.model_dump(mode="json")
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """Read JSON from `to_json`. Raises pydantic's ValidationError for other JSON."""
+        """Build a record from a dict that `to_json` returned. Raises pydantic's ValidationError for other dicts."""
         return cls.model_validate(value)
 
 
@@ -89,7 +89,7 @@ class Relationship(EnterpriseRecord):
 
 
 class EnterpriseModel(EnterpriseRecord):
-    """The enterprise model in a file. Entities are sorted by domain, subgroup, type and name, relationships by ends."""
+    """The entities and relationships in a file. `in_order` sorts them, so that equal models have equal JSON."""
 
     entities: tuple[Entity, ...] = ()
     relationships: tuple[Relationship, ...] = ()
@@ -99,7 +99,7 @@ class EnterpriseModel(EnterpriseRecord):
     notes: tuple[str, ...] = Field((), description="Problems found in the file.")
 
     def in_order(self) -> "EnterpriseModel":
-        """Return the model with its entities and relationships sorted."""
+        """Return the model with its entities sorted by domain, and its relationships by the names of their ends."""
         by_ends = attrgetter("source.name", "target.name", "name", "id")
         return self.model_copy(
             update={
@@ -111,7 +111,7 @@ class EnterpriseModel(EnterpriseRecord):
 
 
 class FactSheetRelation(EnterpriseRecord):
-    """One value in a relation column. `kind` is the column's name, such as relProjectToApplication."""
+    """A relation from one fact sheet to another. `kind` is the export's column, such as relProjectToApplication."""
 
     kind: str
     name: str = Field(description="Display name of the other fact sheet.")
@@ -120,7 +120,7 @@ class FactSheetRelation(EnterpriseRecord):
 
 
 class FactSheet(EnterpriseRecord):
-    """One row of an inventory. It describes one entity."""
+    """A fact sheet: one row of an inventory, which describes one entity, such as an application."""
 
     id: str = Field(description="Unique in its inventory: the exported id, or the row number without one.")
     fact_sheet_id: str = Field("", description="The exported id; empty for a fact sheet still to be created.")
@@ -138,7 +138,7 @@ class FactSheet(EnterpriseRecord):
 
 
 class Inventory(EnterpriseRecord):
-    """The fact sheets in an export, sorted by type and display name. In JSON, they are keyed by id."""
+    """The fact sheets (descriptions of entities) in an exported spreadsheet, sorted by type and display name."""
 
     fact_sheets: tuple[FactSheet, ...] = ()
     notes: tuple[str, ...] = Field((), description="Problems found in the file.")
@@ -156,7 +156,7 @@ class Inventory(EnterpriseRecord):
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Inventory":
-        """Read JSON from `to_json`, whose keys may be in any order."""
+        """Build an inventory from a dict that `to_json` returned. The dict may list the fact sheets in any order."""
         sheets = [FactSheet.model_validate({"id": key, **sheet}) for key, sheet in value["fact_sheets"].items()]
         return cls(fact_sheets=tuple(sorted(sheets, key=fact_sheet_order)), notes=tuple(value.get("notes", ())))
 

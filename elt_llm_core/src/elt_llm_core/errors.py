@@ -1,10 +1,10 @@
-"""The errors that this project raises on purpose. Their exit code is 1 unless a class sets another one."""
+"""The errors that this project raises on purpose. A command that fails exits with the `exit_code` of its error."""
 
 from typing import ClassVar
 
 
 class EltError(Exception):
-    """The base class of all errors. `str(error)` is the message; `hint` a command or change that helps, or empty."""
+    """The base class of all errors. `str(error)` is the message. `hint` is a command or change that helps, or ""."""
 
     exit_code: ClassVar[int] = 1
     retryable: ClassVar[bool] = False
@@ -33,7 +33,7 @@ class StoreError(EltError):
 
 
 class LockHeld(StoreError):
-    """Another process, which the message names, holds the lock for writing. Retry later."""
+    """Another process is writing and holds the lock. The message names that process. Retry later."""
 
     exit_code = 75
     retryable = True
@@ -90,7 +90,7 @@ class ModelUnavailable(ModelError):
 
 
 class ModelMissing(ModelError):
-    """The model is not on the server or the disk. The hint is how to get it."""
+    """The model is not on the server or the disk. The hint explains how to install it."""
 
 
 class ModelTimeout(ModelError):

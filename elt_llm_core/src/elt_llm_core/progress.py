@@ -23,13 +23,13 @@ class SilentListener:
     """A listener that ignores all progress."""
 
     def stage(self, name: str, total: int) -> None:
-        """Do nothing."""
+        """Ignore the start of a stage."""
 
     def advance(self, amount: int = 1, detail: str = "") -> None:
-        """Do nothing."""
+        """Ignore the finished units."""
 
     def note(self, message: str) -> None:
-        """Do nothing."""
+        """Ignore the message instead of showing it to the user."""
 
 
 def track_progress(items: Sequence[One], progress: ProgressListener, stage: str) -> Iterator[One]:

@@ -18,7 +18,7 @@ class ResultModel(BaseModel):
 class Citation(ResultModel):
     """A quoted span of one document. `excerpt` always equals the document's text[span[0]:span[1]]."""
 
-    reference: str = Field(description="How the answer refers to it, such as [1].")
+    reference: str = Field(description="How the answer refers to this citation, such as [1].")
     collection: str = Field(description="Collection of the document.")
     source_id: str = Field(description="Document id; `elt-llm show` accepts it.")
     source_title: str = Field(description="Title of the document.")
@@ -107,7 +107,7 @@ class QueryResult(ResultModel):
         (), description="Each sentence of an answer written by a model, with its support."
     )
     parts: tuple[tuple[str, str], ...] = Field(
-        (), description="Answers of single collections that were combined, with the collection's name."
+        (), description="If each collection was answered alone: pairs of a collection's name and its answer."
     )
     complete: bool = Field(True, description="False if the answer was stopped before its end.")
     confidence: float = Field(0.0, ge=0.0, le=1.0)

@@ -20,7 +20,7 @@ def onnx_library() -> ModuleType:
     """Import onnxruntime without its telemetry. Every module must import it through this function.
 
     Since 2026, onnxruntime sends events to Microsoft on Linux and macOS, too, and writes an identifier of the machine
-    to the home folder, unless this variable is set before the first import:
+    to the home folder, unless ORT_DISABLE_TELEMETRY is set before the first import:
     https://github.com/microsoft/onnxruntime/pull/27379.
     """
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
@@ -90,7 +90,7 @@ def leaves_out_conditions() -> bool:
 
 
 def _trigger(place: str) -> None:
-    """Interrupt this process at the COUNT-th call if the environment variable contains PLACE:COUNT:ACTION."""
+    """Interrupt this process at the COUNT-th call if ELT_LLM_FAILPOINT is PLACE:COUNT:ACTION (index-before:1:kill)."""
     plan = os.environ.get(FAILPOINT_VARIABLE, "")
     if not plan.startswith(f"{place}:"):
         return

@@ -67,7 +67,7 @@ WRONG_WITH_DATA = [
 
 WRONG_WHEN_WRITING = [
     ("ingest nowhere -c samples", 2, "There is no file or folder", "Relative paths start at"),
-    ("rollback -c samples", 2, "There is no earlier generation", "elt-llm status"),
+    ("rollback -c samples", 2, "has no earlier generation", "elt-llm status"),
     ("rollback -c sampels", 2, "There is no collection 'sampels'", "Nearest: samples."),
     ("ingest -c sampels", 2, "There is no collection 'sampels'", "Nearest: samples."),
     ("drop sampels --yes", 2, "There is no collection 'sampels'", "Nearest: samples."),

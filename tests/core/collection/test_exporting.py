@@ -135,7 +135,7 @@ def test_an_export_contains_no_path_of_this_machine(store: Store, tmp_path: Path
 
 @dataclass
 class Forged:
-    """The editable members of an export file. Sizes and hashes in the manifest are updated unless `lie` was called."""
+    """An export file whose members a test edits. The manifest gets the new sizes and hashes unless `lie` was called."""
 
     members: dict[str, bytes]
     honest: bool = True

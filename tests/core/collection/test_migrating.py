@@ -34,7 +34,7 @@ def target(postgres: "PostgresServer", made: StoredLibrary) -> Workspace:
     return postgres.workspace(made.data_dir)
 
 
-def test_a_migration_copies_the_whole_library_and_keeps_using_the_index_files(
+def test_a_migration_copies_the_whole_workspace_and_keeps_using_the_index_files(
     target: Workspace, made: StoredLibrary
 ) -> None:
     report = migrate_to_server(target, SilentListener())
@@ -122,7 +122,7 @@ def test_state_that_an_earlier_migration_copied_is_not_copied_again(target: Work
     assert migrate_to_server(target, SilentListener()).was_done
 
 
-def test_migrating_an_empty_library_copies_no_rows_and_gives_an_empty_database(
+def test_migrating_an_empty_workspace_copies_no_rows_and_gives_an_empty_database(
     postgres: "PostgresServer", tmp_path: Path
 ) -> None:
     with writing(tmp_path / "empty"):

@@ -32,7 +32,7 @@ NAME = f"part-0/about-{CANARY}.md"
 
 
 def _occurrences(data_dir: Path) -> list[str]:
-    """Return the files that contain the canary in their bytes or names, in any letter case, as text or as JSON."""
+    """Return the files whose bytes or names contain the word that a purge must erase, in any case, as text or JSON."""
     forms = {form.encode() for form in (CANARY, FOREIGN.lower(), STEM[:-2])}
     forms |= {b"bersee", FOREIGN.lower().encode("unicode_escape")}
     found = []

@@ -23,7 +23,7 @@ OLD_STORE = Path(__file__).resolve().parents[2] / "fixtures" / "store-schema-1.t
 
 
 def recovered(data_dir: Path) -> RecoveryReport:
-    """Recover and return the report."""
+    """Recover the store of a data directory and return the recovery report."""
     with writer_lock(data_dir, "test"):
         report = recover(data_dir, SilentListener())
     assert report is not None
@@ -31,7 +31,7 @@ def recovered(data_dir: Path) -> RecoveryReport:
 
 
 def change(data_dir: Path, statement: str) -> None:
-    """Change a row as damage would: without its checksum."""
+    """Change a row without updating its checksum, as damage to the disk would."""
     with closing(sqlite3.connect(data_dir / STORE_NAME)) as damaged, damaged:
         damaged.execute(statement)
 
@@ -43,7 +43,7 @@ def overwrite(path: Path, start: int, data: bytes) -> None:
 
 
 def published(data_dir: Path) -> tuple[str, set[str]]:
-    """Check that nothing is damaged, and return the hash and the documents of the published generation."""
+    """Check that the store is undamaged, and return the published generation's hash and documents."""
     with open_store(data_dir) as store:
         assert find_store_damage(store, deep=True) == []
         assert verify_collection(store, COLLECTION, deep=True).damage == ()

@@ -1,4 +1,4 @@
-"""Chroma caches a system per path, even one that failed to start; opening again must not reuse it."""
+"""An index that Chroma failed to open can be opened after a repair, although Chroma caches its client by path."""
 
 from pathlib import Path
 

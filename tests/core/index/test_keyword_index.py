@@ -56,7 +56,7 @@ class UnstemmedWords(KeywordTokeniser):
     """A tokeniser that uses every word as its own stem."""
 
     def stems(self, text: str) -> list[str]:
-        """Return the words."""
+        """Return the words of the text as its stems."""
         return text.split()
 
 

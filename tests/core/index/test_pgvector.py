@@ -1,4 +1,4 @@
-"""What is special about points in PostgreSQL: settings of a search, the extension, several machines, and the writer."""
+"""Vectors ("points") in PostgreSQL: search settings, the extension pgvector, several machines, and lost connections."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -45,7 +45,7 @@ RARE, COMMON = stable_code("tenant_id", "rare"), stable_code("doc_type", "common
 
 
 class Graph:
-    """4,000 points with a graph, and the same vectors as arrays; nine of ten points are dead in the last generation."""
+    """4,000 vectors in a pgvector graph and as arrays. Nine of ten are removed in the last generation."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         chance = np.random.default_rng(11)
@@ -208,7 +208,7 @@ def test_the_session_settings_of_a_search_are_reset_after_the_search(graph: Grap
 
 
 class WithoutFilters(PostgresDatabase):
-    """A session that forgets every filter by codes, as a mistake in a statement would."""
+    """A session that omits every filter by codes, as a programming mistake in an SQL statement would."""
 
     def rows_with(
         self, settings: Mapping[str, str], statement: str, many: Sequence[Sequence[object]]
@@ -281,7 +281,7 @@ def test_row_level_security_shows_a_caller_only_its_own_texts_and_uploads(here: 
         for refused in ("SELECT 1 FROM vectors", "SELECT 1 FROM collections", "DELETE FROM nodes"):
             with pytest.raises(StoreError, match=r"permission denied|read-only"):
                 seen.database.rows(refused)
-        with pytest.raises(StoreError, match="Nothing is written"):
+        with pytest.raises(StoreError, match="nothing is written"):
             seen.database.execute("DELETE FROM nodes")
         quoted = store.seen_by((DocumentCondition("tenant_id", ("page-001'; RESET ROLE; --",)),))
         assert quoted.documents.in_generation(record.id, 1) == []
@@ -388,7 +388,7 @@ def test_a_writer_whose_connection_is_cut_writes_no_more_points(
         with pytest.raises(StoreError, match="connection to PostgreSQL was lost"):
             put(store, some_documents(4), MODEL, index=PGVECTOR)
         points = PgvectorPoints(store.database, MODEL.fingerprint, ChromaSettings())  # type: ignore[arg-type]
-        with pytest.raises(IndexUnavailable, match="its lock with it"):
+        with pytest.raises(IndexUnavailable, match="with all its locks"):
             points.write(LAST, "", [])
     assert len(here.stored()) == 12
 
@@ -400,7 +400,7 @@ def test_a_search_that_a_lost_connection_interrupts_is_repeated_once(graph: Grap
     assert graph.points.nearest(LAST, questions(1), 5) == before
 
 
-def test_a_purge_erases_the_bytes_of_dead_points(here: PgvectorPlace, postgres: "PostgresServer") -> None:
+def test_a_purge_erases_the_bytes_of_removed_points(here: PgvectorPlace, postgres: "PostgresServer") -> None:
     with writing(here.workspace) as store:
         put(store, some_documents(6), MODEL, index=PGVECTOR)
         lineage, node, *_ = here.stored()[0]
@@ -425,7 +425,7 @@ def _has_bytes(place: PgvectorPlace, server: "PostgresServer", text: str) -> boo
     return bool(found)
 
 
-def test_an_exported_collection_is_imported_into_points(here: PgvectorPlace, tmp_path: Path) -> None:
+def test_the_vectors_of_an_imported_collection_are_written_to_pgvector(here: PgvectorPlace, tmp_path: Path) -> None:
     local = Workspace(tmp_path / "local")
     with writing(local) as store:
         put(store, some_documents(4), MODEL)

@@ -1,4 +1,4 @@
-"""Points of a database: generations, filters, several collections, crashes and garbage, in Qdrant and in PostgreSQL."""
+"""Vectors ("points") in Qdrant and PostgreSQL: generations, filters, several collections, crashes and deletion."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -102,7 +102,7 @@ def test_a_point_is_written_again_even_if_only_its_metadata_changed(place: Point
         assert generation.notes == ()
 
 
-def test_points_of_two_collections_or_data_directories_in_one_physical_collection_never_mix(place: PointsPlace) -> None:
+def test_points_of_two_collections_or_data_directories_in_one_database_never_mix(place: PointsPlace) -> None:
     with writing(place.workspace) as store:
         publish(place, store, some_documents(3), name="left")
         publish(place, store, some_documents(3, first=2), name="right")
@@ -169,7 +169,7 @@ def test_points_that_were_removed_are_kept_until_no_reader_has_their_generation_
     assert {row[3] for row in place.stored()} == {4, ALIVE}
 
 
-def test_publishing_after_a_rollback_starts_a_new_lineage_of_points(place: PointsPlace) -> None:
+def test_publishing_after_a_rollback_writes_all_points_again_under_a_new_lineage(place: PointsPlace) -> None:
     with writing(place.workspace) as store:
         publish(place, store, some_documents(4))
         publish(place, store, some_documents(3))
@@ -213,7 +213,7 @@ def test_a_purge_leaves_only_points_of_the_published_generation(place: PointsPla
         publish(place, store, some_documents(3))
         receipt = purge(store, [], SilentListener())
     if isinstance(place, QdrantPlace):
-        expected = f"snapshots of {place.index.url}, and its files until it has optimised them"
+        expected = f"snapshots of the vector database {place.index.url}, and its files until it has optimised them"
         assert expected in receipt.beyond_reach
     assert {row[3] for row in place.stored()} == {ALIVE}
     assert len(place.stored()) == 12

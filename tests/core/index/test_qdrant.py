@@ -1,4 +1,4 @@
-"""What is special about points in Qdrant: its folder and its server, its collections and its key."""
+"""Vectors ("points") in Qdrant: a folder or a server, an unreachable server, wrong collections, and the key."""
 
 import json
 from pathlib import Path

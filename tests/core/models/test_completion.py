@@ -51,7 +51,7 @@ def test_a_completion_has_the_token_counts_that_the_server_reports() -> None:
 
 
 def test_a_prompt_with_more_words_than_the_server_counts_tokens_is_reported_as_truncated() -> None:
-    with pytest.raises(PromptTooLong, match="read 2 tokens of a longer prompt, which has 3 words"):
+    with pytest.raises(PromptTooLong, match="read only 2 tokens of the prompt, which has at least 3 words"):
         complete(ScriptedLLM([ScriptedReply("one two", prompt_tokens=2)]), QUESTION)
 
 

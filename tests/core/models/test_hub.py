@@ -43,7 +43,7 @@ except ModelError as error:
 
 
 def known(**sha256: str) -> KnownModel:
-    """A listed model; checksums are passed by file name without suffix, and all other files have no checksum."""
+    """Return a model as it is listed. Its checksums are arguments by file name without suffix. Others are unknown."""
     checksums = {file: sha256[Path(file).stem] for file in FILES if Path(file).stem in sha256}
     return KnownModel(
         name="tiny",

@@ -1,4 +1,4 @@
-"""The multilingual embedding model of the extra `multilingual`."""
+"""The multilingual embedding model finds translations and answers in other languages."""
 
 import importlib
 import tomllib

@@ -1,4 +1,4 @@
-"""Ollama 0.32.15 as it was observed: launches of its runner, nested errors, capabilities and waiting."""
+"""Errors, limits and time-outs are handled as Ollama 0.32.15 was observed to produce them."""
 
 import json
 from typing import Any

@@ -42,7 +42,7 @@ FAILURES: list[tuple[Fault, type[ModelError], str]] = [
     (Fault.NOT_A_NUMBER, UnusableReply, "not finite"),
     (Fault.ZERO, UnusableReply, "has length 0"),
     (Fault.ONE_SHORT, UnusableReply, "4 vectors for 5 texts"),
-    (Fault.WRONG_ORDER, UnusableReply, "the order is wrong"),
+    (Fault.WRONG_ORDER, UnusableReply, "in the wrong order"),
 ]
 
 
@@ -193,7 +193,7 @@ def test_a_model_that_changes_between_two_batches_raises_unusable_reply(server: 
     with open_embedding(settings_of("ollama", server)) as model:
         assert model.fingerprint.dimension == 32
         server.backend = Turned()
-        with pytest.raises(UnusableReply, match="its model changed"):
+        with pytest.raises(UnusableReply, match="the model has changed"):
             model.embed_texts(TEXTS)
 
 

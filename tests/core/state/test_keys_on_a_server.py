@@ -1,4 +1,4 @@
-"""API keys in a PostgreSQL database, which several servers read."""
+"""API keys in a PostgreSQL database are valid for every server that reads the database, until they are revoked."""
 
 import time
 from collections.abc import Callable

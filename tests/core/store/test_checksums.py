@@ -40,7 +40,7 @@ def data_dir(tmp_path: Path) -> Path:
 
 
 def change(data_dir: Path, statement: str) -> None:
-    """Change a row as damage would: without its checksum."""
+    """Change a row without updating its checksum, as damage to the disk would."""
     with closing(sqlite3.connect(data_dir / STORE_NAME)) as damaged, damaged:
         damaged.execute(statement)
 

@@ -1,4 +1,4 @@
-"""sync_tree flushes every file below a folder to disk, and the folder last."""
+"""The function `sync_tree` flushes every file below a folder to disk, and the folder last."""
 
 from pathlib import Path
 

@@ -116,7 +116,7 @@ def test_a_writer_whose_connection_is_cut_stores_nothing_more(shared: Workspace,
     with writing(shared) as store:
         assert isinstance(store.database, PostgresDatabase)
         store.collections.create("before")
-        with pytest.raises(StoreError, match="lost, and its lock with it"):
+        with pytest.raises(StoreError, match="lost, with all its locks"):
             cut_in_a_transaction(store.database)
     with open_store(shared) as store:
         assert [(record.name, record.last_number) for record in store.collections.all()] == [("before", 0)]
@@ -238,7 +238,7 @@ def test_numbered_placeholders_are_translated_for_postgresql(session: PostgresDa
     assert sorted(session.rows("SELECT value FROM " + session.EACH_NUMBER + " AS v", ("[3, 1]",))) == [(1,), (3,)]  # noqa: S608
 
 
-def test_text_is_ordered_by_its_bytes(shared: Workspace) -> None:
+def test_postgresql_orders_text_by_its_bytes(shared: Workspace) -> None:
     with writing(shared) as store:
         for name in ("b", "a-c", "a_b", "ab"):
             store.collections.create(name)
@@ -255,7 +255,7 @@ def test_a_folder_belongs_to_one_database(shared: Workspace, postgres: "Postgres
         pass
 
 
-def test_a_folder_with_an_sqlite_library_is_refused_and_left_unchanged(shared: Workspace) -> None:
+def test_a_folder_with_an_sqlite_store_is_refused_and_left_unchanged(shared: Workspace) -> None:
     with writing(shared.folder) as store:
         put(store, some_documents(1))
     for for_writing in (True, False):
@@ -388,7 +388,7 @@ def test_the_doctor_reports_why_row_level_security_is_not_in_force(tmp_path: Pat
             "": f"no role {CALLER_ROLE}",
             f"CREATE ROLE {CALLER_ROLE} NOLOGIN": "may not act as",
             f"GRANT {CALLER_ROLE} TO elt": "may not read the tables yet",
-            f"ALTER ROLE {CALLER_ROLE} BYPASSRLS": "bypasses it",
+            f"ALTER ROLE {CALLER_ROLE} BYPASSRLS": "bypasses row-level security",
         }
         for statement, fault in changes.items():
             if statement:
@@ -400,7 +400,7 @@ def test_the_doctor_reports_why_row_level_security_is_not_in_force(tmp_path: Pat
         open_store(shared, for_writing=True).close()
         assert check_row_security(shared) == ""
         server.execute("ALTER TABLE elt_llm.texts DISABLE ROW LEVEL SECURITY", name)
-        assert "texts have no policy" in check_row_security(shared)
+        assert "texts have no row-level policy" in check_row_security(shared)
 
 
 def test_a_workspace_never_shows_its_connection_string(shared: Workspace) -> None:

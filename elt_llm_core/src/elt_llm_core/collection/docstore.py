@@ -1,4 +1,4 @@
-"""Read a pinned generation through the interface of a LlamaIndex docstore."""
+"""Read an open generation through the interface of a LlamaIndex docstore."""
 
 from typing import Any, NoReturn
 

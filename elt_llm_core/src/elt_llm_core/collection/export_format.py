@@ -77,7 +77,7 @@ class ArchiveMember(_StrictModel):
 
 
 class ExportManifest(_StrictModel):
-    """The manifest of an export file. In version 1, `collection_hash` is computed by the older method "whole"."""
+    """The manifest of an export file: its format version, and the counts, sizes and hashes of its contents."""
 
     format: Literal["elt-llm-collection"]
     version: Literal[1, 2]
@@ -97,7 +97,7 @@ class ExportManifest(_StrictModel):
 
     @property
     def hashing(self) -> Hashing:
-        """How `collection_hash` was computed."""
+        """The method that computed `collection_hash`: "whole" in files of version 1, "nodes" in files of version 2."""
         return "whole" if self.version == 1 else "nodes"
 
 
@@ -115,7 +115,7 @@ class ExportedNode(_StrictModel):
 
 
 class ExportedDocument(_StrictModel):
-    """One exported document version. If it is a part of a file, `part_of` is the file's line number (from 0)."""
+    """One exported document version. For a part of a file, `part_of` is the number (from 0) of the file's line."""
 
     part_of: NonNegativeCount | None
     document_id: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
@@ -187,7 +187,7 @@ class ExportPackage(Closeable):
         )
 
     def parse(self, model: type[Model], text: bytes, where: str) -> Model:
-        """Parse the JSON `text` as a `model`. Raises ImportRefused, which names `where` it is and the first mistake."""
+        """Parse the JSON `text` as a `model`. Raises ImportRefused, whose message has `where` and the first mistake."""
         try:
             return model.model_validate_json(text)
         except ValidationError as error:
@@ -196,14 +196,14 @@ class ExportPackage(Closeable):
             raise self.refuse(f"{where} is not valid: {place + ': ' if place else ''}{first['msg']}") from error
 
     def lines(self) -> Iterator[bytes]:
-        """Yield each document as a JSON line, then check the hash of all lines. Raises ImportRefused if it differs."""
+        """Yield each document as a line of JSON. Raises ImportRefused after the last if the hash of all is wrong."""
         for line in self._hashed(DOCUMENTS, lambda stream: stream.readline(_MAX_LINE + 1)):
             if len(line) > _MAX_LINE:
                 raise self.refuse(f"a line of {DOCUMENTS} has more than {_MAX_LINE} bytes")
             yield line
 
     def pieces(self, name: str, size: int) -> Iterator[bytes]:
-        """Yield an archive member in pieces of at most `size` bytes, then check its hash."""
+        """Yield an archive member in pieces of at most `size` bytes. Raises ImportRefused if its hash is wrong."""
         return self._hashed(name, lambda stream: stream.read(size))
 
     def _hashed(self, name: str, read: Callable[[IO[bytes]], bytes]) -> Iterator[bytes]:

@@ -39,7 +39,7 @@ class ExportReport:
 def export_collection(store: Store, name: str, target: Path, *, force: bool = False) -> ExportReport:
     """Write the published generation to `target` atomically. No lock is needed.
 
-    Raises UsageError if nothing is published or, without `force`, if `target` exists; StoreError if the disk is full.
+    Raises UsageError if nothing is published or if `target` exists without `force`, and StoreError if the disk is full.
     """
     _refuse_existing(target, force=force)
     record = store.collections.get(name)

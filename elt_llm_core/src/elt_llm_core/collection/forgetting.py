@@ -32,7 +32,7 @@ class ForgetReport:
     rows: int = 0
     """The number of deleted job rows that quoted a forgotten document."""
     reviews: int = 0
-    """The number of reviews of such rows that were deleted or whose comment was deleted."""
+    """The number of reviews deleted, or left without comment, because their row quoted a forgotten document."""
     uploads: int = 0
     """The number of deleted uploaded files."""
 
@@ -82,7 +82,7 @@ def forget(
 def _remember(
     store: Store, record: CollectionRecord, chosen: Sequence[forget_selection.KnownFile]
 ) -> tuple[ForgottenIdentities, list[forget_selection.KnownFile]]:
-    """Make later ingests skip these files. Return everything forgotten so far, even by an interrupted command."""
+    """Record these files as forgotten, so that later ingests skip them. Return all forgotten identities and files."""
     with failpoint(Failpoint.FORGET):
         store.forgotten.add(record.id, [file.forgotten() for file in chosen])
     remembered = store.forgotten.all(record.id)

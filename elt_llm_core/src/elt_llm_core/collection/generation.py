@@ -1,4 +1,4 @@
-"""A published generation, which readers pin and open read-only."""
+"""A published generation. A reader pins it, so that it is not deleted, and opens it read-only."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 class Generation(LocalIndex, Closeable):
-    """One pinned generation of a collection: a `Searchable` that can read texts. Closing it releases the pin."""
+    """One generation of a collection, open for searching and reading. It is not deleted before it is closed."""
 
     def __init__(  # noqa: PLR0913 - all but the first four have defaults
         self,
@@ -95,7 +95,7 @@ class Generation(LocalIndex, Closeable):
 
     @property
     def identity(self) -> str:
-        """A text that is unique for each build. Numbers are not unique, since they restart after a drop."""
+        """A text that is unique for this build. Generation numbers are not, since they restart after a drop."""
         return generation_identity(self.collection, self.number, self.passport)
 
     def nodes(self, node_ids: Sequence[str]) -> list[StoredNode]:
@@ -138,7 +138,7 @@ class Generation(LocalIndex, Closeable):
         return sorted(path.name for path in (self.directory / ARTEFACTS_FOLDER).glob("*"))
 
     def artefacts(self, name: str) -> dict[str, Any]:
-        """Return the artefacts with this name by document id. If a file is damaged, they are read from the store."""
+        """Return the artefacts (JSON of readers) with this name, by document id. The store replaces damaged files."""
         folder = self.directory / ARTEFACTS_FOLDER / name
         try:
             self._check_files(f"{ARTEFACTS_FOLDER}/{name}")
@@ -186,7 +186,7 @@ class Generation(LocalIndex, Closeable):
             return contents.arrays, fields_in_memory(fields, contents.arrays.fields), (note,)
 
     def _open_points(self, databases: PointDatabases | None) -> PointSearch | None:
-        """Return the search in the vector database, if this generation's vectors are in one."""
+        """Return an object that searches the vector database, or None if this generation's vectors are not in one."""
         passport = self.passport
         if not passport.lineage:
             return None

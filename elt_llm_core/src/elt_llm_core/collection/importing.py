@@ -89,7 +89,7 @@ def import_collection(
 
 
 def _finished_import(store: Store, name: str, manifest: ExportManifest) -> PublishedGeneration | None:
-    """Finish an interrupted import whose generation was published. Otherwise delete its rows and return None."""
+    """Finish an interrupted import. Return its generation, or delete its rows and return None if none was published."""
     record = store.collections.find(name)
     if record is None:
         return None
@@ -136,7 +136,7 @@ def _check_package(package: ExportPackage) -> None:
 
 
 def _check_documents(package: ExportPackage, seen: _CheckedContents) -> Iterator[tuple[ExportedDocument, NewDocument]]:
-    """Check each line, and yield the parsed line with the document to store."""
+    """Check each line of the file's documents. Yield the parsed line with the document to store."""
     for number, line in enumerate(package.lines()):
         value = package.parse(ExportedDocument, line, f"document {number}")
         if fault := _document_fault(value, package, seen):
@@ -177,7 +177,7 @@ def _document_fault(value: ExportedDocument, package: ExportPackage, seen: _Chec
 
 
 def _vector_batches(package: ExportPackage) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
-    """Yield batches of keys, in ascending order, with their unit vectors, shape (n, dimension)."""
+    """Yield batches of keys (hashes of embedded texts), ascending, with their unit vectors, shape (n, dimension)."""
     dimension, last = package.manifest.fingerprint.dimension, b""
     keys = package.pieces(KEYS, KEY_BYTES * _VECTOR_BATCH)
     rows = package.pieces(VECTORS, 4 * dimension * _VECTOR_BATCH)
@@ -198,7 +198,7 @@ def _vector_batches(package: ExportPackage) -> Iterator[tuple[list[bytes], NDArr
 
 
 def _insert_package(store: Store, package: ExportPackage, recipe: GenerationRecipe) -> list[int]:
-    """Insert all documents and vectors in the caller's transaction, checked once more as the file may have changed."""
+    """Insert the documents and vectors, and return the versions. The file may have changed, so it is checked again."""
     record = store.collections.create(package.manifest.collection)
     store.collections.begin_run(record.id, IMPORT_COMMAND)
     versions: list[int] = []

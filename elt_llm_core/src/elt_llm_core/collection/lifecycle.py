@@ -38,7 +38,7 @@ from elt_llm_core.utilities import Failpoint, failpoint
 
 @dataclass(frozen=True)
 class PublishedGeneration:
-    """The result of publishing. Equal contents have the same `collection_hash`. `afresh`: no index was copied."""
+    """The result of publishing. `afresh` is true if no index was copied. Equal contents have equal hashes."""
 
     collection: str
     number: int
@@ -84,7 +84,7 @@ def generation_opener(
 ) -> Iterator[Callable[..., Generation]]:
     """Yield a function that opens published generations, which share vector indexes and database connections.
 
-    `index` are the settings for connecting to its vector database. Connections passed as `databases` are not closed.
+    `index` are the settings of the vector database. Connections passed as `databases` are not closed at the end.
     """
     with VectorIndexPool() as indexes, ExitStack() as opened:
         connections = databases or opened.enter_context(point_databases(store, index))
@@ -93,7 +93,7 @@ def generation_opener(
 
 
 def check_fingerprint(passport: Passport, fingerprint: EmbeddingFingerprint) -> None:
-    """Raise FingerprintMismatch, with the command to rebuild as its hint, unless the passport has this fingerprint."""
+    """Raise FingerprintMismatch if another embedding model built the generation. The hint names the rebuild command."""
     if passport.fingerprint != fingerprint:
         raise FingerprintMismatch(
             f"Collection '{passport.collection}' was built with {passport.fingerprint}; the settings ask for"
@@ -151,7 +151,7 @@ def roll_back(store: Store, name: str, to: int | None = None, *, again: bool = F
     record = store.collections.get(name)
     published = record.published
     if published is None or (to is None and record.previous is None):
-        raise UsageError("There is no earlier generation to publish.", hint="Run: elt-llm status")
+        raise UsageError(f"'{name}' has no earlier generation to publish.", hint="Run: elt-llm status")
     if to == published or (to is None and record.rolled_back and not again):
         return published, published
     target = record.previous if to is None else to
@@ -160,7 +160,7 @@ def roll_back(store: Store, name: str, to: int | None = None, *, again: bool = F
         kept = ", ".join(map(str, numbers))
         raise UsageError(f"'{name}' has no generation {target}.", hint=f"Its generations are: {kept}.")
     if not store.workspace.is_shared and not (store.folder(name) / str(target)).is_dir():
-        raise StoreError(f"Generation {target} of '{name}' is no longer on the disk.")
+        raise StoreError(f"Generation {target} of '{name}' has no files.", hint=f"Run: elt-llm verify --deep -c {name}")
     store.generations.point_at(record.id, target)
     return published, target
 
@@ -220,7 +220,7 @@ def has_leftovers(store: Store) -> bool:
 
 
 def _replaced_generations(store: Store, record: CollectionRecord) -> set[int]:
-    """Return the generations that an interrupted repair replaced by a newer generation with the same contents."""
+    """Return the numbers of generations that an interrupted repair replaced by newer ones with the same contents."""
     rows = store.generations.of_collection(record.id)
     used = {row.number: row.collection_hash for row in rows if row.number in (record.published, record.previous)}
     return {
@@ -290,7 +290,7 @@ _BUILT_FOLDER, _BUILD_LOCK = "providing", "providing.lock"
 
 
 def provide_files(store: Store, record: CollectionRecord, number: int) -> None:
-    """Build the files of a generation that another machine published, from the database, unless they exist here.
+    """Build a generation's files from the database, unless they are here. Another machine may have published it.
 
     Nothing is embedded. Files of generations that are no longer in the store are deleted. Raises StoreError if the
     files differ from the published contents, or if a reader has files of a dropped collection with the same name open.
@@ -312,7 +312,7 @@ def provide_files(store: Store, record: CollectionRecord, number: int) -> None:
         built = build_generation(store, place, versions, generation_recipe(row), None, SilentListener())
         if built.collection_hash != row.collection_hash:
             raise StoreError(
-                f"The rows of generation {number} of '{record.name}' have changed since it was published.",
+                f"Texts or vectors of generation {number} of '{record.name}' have changed since it was published.",
                 hint=f"Run: elt-llm ingest -c {record.name} --rebuild",
             )
         directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -325,7 +325,7 @@ def provide_files(store: Store, record: CollectionRecord, number: int) -> None:
 
 @contextmanager
 def _locked_drafts(store: Store) -> Iterator[None]:
-    """Keep other processes from building files during the block, then delete all drafts, even of killed processes."""
+    """Let no other process build a generation's files during the block. Then delete all unfinished files."""
     with (store.data_dir / _BUILD_LOCK).open("w") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         try:
@@ -406,7 +406,7 @@ def _subfolders(folder: Path) -> list[Path]:
 
 
 def generations_of_lineage(store: Store, lineage: str) -> list[int]:
-    """Return the numbers of the generations that use a lineage's points, ascending.
+    """Return the numbers of a lineage's generations, ascending. They share points (vectors in a database).
 
     A generation without a row still counts while its directory exists, because a reader may have it open.
     """
@@ -414,9 +414,9 @@ def generations_of_lineage(store: Store, lineage: str) -> list[int]:
 
 
 def collect_points(store: Store) -> tuple[str, ...]:
-    """Delete the points (vectors in a database) that no generation uses. Return why points were left, if any were.
+    """Delete the points (vectors in a database) that no generation uses. Return a reason for each database that failed.
 
-    The caller must hold the writer's lock. A database is contacted only if generations or points changed in between.
+    The caller must hold the writer's lock. Databases whose generations and points have not changed are not contacted.
     """
     record, left = lineages_of(store), list[str]()
     lineages = record.all()
@@ -445,7 +445,7 @@ def check_databases(store: Store) -> None:
 
 
 def check_index(store: Store, index: IndexSettings, fingerprint: EmbeddingFingerprint, graph: ChromaSettings) -> None:
-    """If the settings name a vector database, create what an ingest needs there, and check that it can write.
+    """If the settings name a vector database, create what an ingest needs there, and write a test point.
 
     Called before a document is read or a text embedded. Raises IndexUnavailable, IndexRefused and SettingsError.
     """

@@ -49,9 +49,9 @@ class MigrationReport:
 def migrate_to_server(target: Workspace, progress: ProgressListener) -> MigrationReport:
     """Copy documents, vectors and state from the SQLite files in the workspace's folder to its empty database.
 
-    Everything is stored in one transaction, after the rows have been checked and the hash of each published collection
-    has been computed from the copy. Only then does the folder belong to the database. The generations' files remain in
-    use. If the workspace was already migrated, nothing changes.
+    Everything is stored in one transaction, after the copy of each published collection was compared with the original
+    by its hash. From then on, the folder can be used only with this database. The generations' files remain in use. If
+    the workspace was already migrated, nothing changes.
 
     Raises StoreError, and leaves the database unchanged, if it has other collections or another state, if the source is
     damaged or has another schema version, or if a hash differs.
@@ -78,7 +78,7 @@ def migrate_to_server(target: Workspace, progress: ProgressListener) -> Migratio
 
 
 def _migrate_state(target: Workspace, progress: ProgressListener) -> dict[str, int]:
-    """Copy the state unless it was copied already. Raises StoreError if the database has another state."""
+    """Copy conversations, keys and jobs, unless they were copied already. Raises StoreError if it has others."""
     path = target.folder / STATE_NAME
     if not path.exists():
         return {}
@@ -106,7 +106,7 @@ def _source(path: Path, version: int) -> Iterator[SqliteDatabase]:
     with closing(SqliteDatabase(path, for_writing=False)) as database:
         if schema_version(database) != version:
             raise StoreError(
-                f"{path} was written by another version.",
+                f"{path} was written by another version of elt-llm.",
                 hint="With storage.backend: sqlite, run: elt-llm verify   (it migrates the store). Then retry.",
             )
         yield database

@@ -44,8 +44,8 @@ class PurgeReceipt:
     """The record of what a purge erased, how the erasure was checked, and what the purge could not reach.
 
     `documents` are the ids of documents that lost a version. `cut_off` are the collections whose unfinished ingest
-    lost its stored data, and `rebuilt` those whose index was a copy and was rebuilt. `turns`, `rows` and `reviews` are
-    the numbers of conversation turns, job rows and reviews that were erased because they showed unpublished text.
+    lost its stored data. `rebuilt` are those whose index was rebuilt, because it could still contain deleted data.
+    `turns`, `rows` and `reviews` count the erased conversation turns, job rows and reviews with unpublished text.
     `pinned` are directories that readers still have open. `vectors_left` are the reasons why a database still contains
     vectors of erased chunks. `sources` are the source files of unpublished documents that still exist.
     """
@@ -79,14 +79,14 @@ class PurgeReceipt:
         return {**asdict(self), "clean": self.is_clean}
 
 
-_DATABASE = "snapshots of {0}, and its files until it has optimised them"
+_DATABASE = "snapshots of the vector database {0}, and its files until it has optimised them"
 
 
 def purge(store: Store, names: Sequence[str], progress: ProgressListener) -> PurgeReceipt:
     """Erase the unpublished text of these collections (default: all), every backup, and the trash.
 
     The caller must hold the writer's lock. After a crash, the purge can be repeated. Raises StoreError if there is too
-    little space to rewrite the database. By then, rows and files are deleted, but the rows' bytes are still in it.
+    little space to rewrite the database. By then, rows and files are deleted, but its file still contains their bytes.
     """
     chosen, addresses = [store.collections.get(name) for name in names] or store.collections.all(), databases_of(store)
     check_databases(store)  # a database that is down would keep vectors of erased text

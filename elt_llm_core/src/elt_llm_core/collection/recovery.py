@@ -118,7 +118,7 @@ def _known_documents(store: Store) -> set[tuple[int, str, str]]:
 
 
 def _restore_names(store: Store) -> None:
-    """Restore lost rows of collections. Each name is that of the folder with which the document ids are computed."""
+    """Restore lost rows of collections. Their names are found by computing a document id with each folder's name."""
     database = store.database
     rows = database.rows(
         "SELECT collection, document_id, root, path FROM document_versions"
@@ -177,7 +177,7 @@ def _is_whole(store: Store, version: int, collection: str) -> bool:
 
 
 def _restore_vectors(store: Store) -> None:
-    """Restore vectors that the store lost from the arrays of generations whose files are undamaged."""
+    """Copy vectors that the store lost from undamaged files: each generation also has its vectors in arrays."""
     for record in store.collections.all():
         for generation in store.generations.of_collection(record.id):
             directory = store.folder(record.name) / str(generation.number)
@@ -248,7 +248,7 @@ def _versions_left(store: Store, record: CollectionRecord) -> list[int]:
 
 
 def _recipe_of(store: Store, record: CollectionRecord, published: GenerationRecord | None) -> GenerationRecipe | None:
-    """Return the published generation's recipe, from its row or its directory, or None if both are damaged."""
+    """Return the models and parameters of the published generation, or None if its row and its file are damaged."""
     with suppress(CorruptIndex, OSError, ValueError):
         if published is not None:
             return generation_recipe(published)
@@ -258,7 +258,7 @@ def _recipe_of(store: Store, record: CollectionRecord, published: GenerationReco
 
 
 def _with_vectors(store: Store, versions: Sequence[int], recipe: GenerationRecipe) -> list[int]:
-    """Return the versions among these that belong to files whose chunks all have a vector."""
+    """Return those of `versions` that belong to a file in which every chunk has a vector."""
     hashes: dict[int, list[bytes]] = defaultdict(list)
     for node in store.nodes.of_versions(store.documents.indexed(versions)):
         hashes[node.version].append(node.embedded_hash)
@@ -269,7 +269,7 @@ def _with_vectors(store: Store, versions: Sequence[int], recipe: GenerationRecip
 
 
 def _lost_documents(store: Store, known: set[tuple[int, str, str]]) -> tuple[LostDocument, ...]:
-    """Return the known documents that are neither published nor forgotten."""
+    """Return those of the documents `known` before the recovery that are neither published nor forgotten now."""
     names, there = {}, set()
     for record in store.collections.all():
         names[record.id] = record.name

@@ -50,7 +50,7 @@ _BYTES_TO_OPEN = 1 << 17  # at most so many bytes are written when Chroma opens 
 
 @dataclass(frozen=True)
 class GenerationDamage:
-    """One fault in one generation. `healable` is false if it is in the store, from which indexes would be rebuilt."""
+    """One fault in one generation. `healable` is true if the index can be rebuilt, because the store is undamaged."""
 
     collection: str
     generation: int

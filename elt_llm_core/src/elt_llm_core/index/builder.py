@@ -87,8 +87,8 @@ _LIBRARIES = (
 class GenerationRecipe:
     """The models and parameters with which an ingest builds all its generations.
 
-    With `graph_from` or more nodes, vectors are indexed by usearch instead of Chroma. With `index`, they can be in a
-    vector database instead.
+    From `graph_from` nodes on, vectors are indexed by usearch instead of Chroma. If `index` names a vector database,
+    that indexes them instead.
     """
 
     fingerprint: EmbeddingFingerprint
@@ -115,9 +115,9 @@ class BuildTarget:
 
 @dataclass(frozen=True)
 class BaseGeneration:
-    """The published generation, from which the next one may be built.
+    """The published generation, whose files are the starting point for building the next one.
 
-    `is_latest` is false if a later generation of the same lineage has points, for example after a rollback.
+    `is_latest` is false if a later generation has points (vectors) in the same database, for example after a rollback.
     """
 
     record: GenerationRecord
@@ -172,7 +172,7 @@ class _Contents:
 
     @property
     def codes(self) -> NodeCodes:
-        """The filter codes of all nodes. A value has the same code in every generation."""
+        """The filter codes (hashes of field values) of all nodes. A value has the same code in every generation."""
         return NodeCodes.of(fields_in_memory(self.fields, self.arrays.fields), len(self.arrays.ids))
 
 
@@ -214,7 +214,7 @@ class _Builder:
     def updated(self, versions: Sequence[int], base: BaseGeneration) -> BuiltGeneration | None:
         """Build from the published generation and the nodes that changed.
 
-        Returns None if the published generation is damaged or was built with another recipe, if more than a tenth of
+        Returns None if the published generation is damaged or was built with other parameters, if more than a tenth of
         the nodes changed since its index was built from scratch, or if the changed index has faults.
         """
         passport = Passport.from_json(base.record.passport)
@@ -267,7 +267,7 @@ class _Builder:
         return "usearch" if size >= self.recipe.graph_from else "chroma"
 
     def _library_after(self, before: Passport, size: int) -> IndexLibrary:
-        """Return the library for the index. A usearch index is kept until the nodes are a fifth below the limit."""
+        """Return the library for the next index. usearch is kept unless nodes are fewer than 80 % of `graph_from`."""
         keeps = before.index == "usearch" and size * 5 >= self.recipe.graph_from * 4
         return before.index if keeps else self._library(size)
 
@@ -344,12 +344,12 @@ class _Builder:
             yield database
 
     def _has_points(self, base: BaseGeneration, passport: Passport) -> bool:
-        """Return whether the base generation's points belong to this workspace and no later generation has any."""
+        """Return whether the base generation's points belong to this workspace, and no later generation has points."""
         known = passport.lineage and lineages_of(self.store).find(passport.lineage)
         return bool(known) and base.is_latest
 
     def _fresh_points(self, contents: _Contents) -> tuple[str, list[str]]:
-        """Write all points to a new lineage. Return its name, or "" if there are faults, and the faults."""
+        """Write all points under a new lineage name. Return the name, or "" if there are faults, and the faults."""
         if (published := self.place.lineage) is not None:
             return published, [] if published else ["The generation was published without vectors in the database."]
         with self._database() as database:

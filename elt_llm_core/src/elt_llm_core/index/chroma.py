@@ -40,7 +40,7 @@ class IdVectorStore(ChromaVectorStore):
     _exact: BasePydanticVectorStore | None = PrivateAttr(default=None)
 
     def __init__(self, collection: chromadb.Collection, exact: BasePydanticVectorStore | None = None) -> None:
-        """Wrap a Chroma collection. If the last result ties with the one after it, `exact` searches instead."""
+        """Wrap a Chroma collection. If the last result and the next vector have equal cosines, `exact` searches."""
         super().__init__(chroma_collection=collection)
         self._exact = exact
 
@@ -108,7 +108,7 @@ class ChromaIndex(Closeable):
 
 
 def create_chroma(folder: Path, settings: ChromaSettings, size: int) -> ChromaIndex:
-    """Create an empty index that writes its graph once, at `size` vectors. Raises CorruptIndex if Chroma fails."""
+    """Create an empty index that writes its graph once it has `size` vectors. Raises CorruptIndex if Chroma fails."""
     writing = {"sync_threshold": max(2, size), "batch_size": max(2, min(100, size))}
     configuration = {"hnsw": {**settings.model_dump(), **writing}}
     with _open_client(folder, "create") as client:
@@ -117,7 +117,7 @@ def create_chroma(folder: Path, settings: ChromaSettings, size: int) -> ChromaIn
 
 
 def open_chroma(folder: Path, exact: BasePydanticVectorStore | None = None) -> ChromaIndex:
-    """Open an existing index. `exact` answers searches with ties. Raises CorruptIndex if Chroma cannot open it."""
+    """Open an existing index. If a search's last result is tied, `exact` repeats it. Raises CorruptIndex on failure."""
     if not (folder / "chroma.sqlite3").is_file():
         raise CorruptIndex(f"{folder} has no Chroma index.", hint="Run: elt-llm verify")
     _read_small_tables(folder / "chroma.sqlite3")
@@ -183,7 +183,7 @@ def index_faults(store: IdVectorStore, arrays: GenerationArrays, changed: Sequen
     if not len(arrays.ids):
         return []
     if store.all_ids() != arrays.ids_at(np.arange(len(arrays.ids))):
-        return ["Chroma and the arrays contain different ids."]
+        return ["The Chroma index and the file ids.npy contain different nodes."]
     spread = np.linspace(0, len(arrays.ids) - 1, min(SAMPLE_SIZE, len(arrays.ids))).astype(np.int64)
     places = np.unique(np.concatenate([spread, arrays.positions(changed)]))
     lost, recalls, vectors = 0, [], np.asarray(arrays.vectors)

@@ -62,7 +62,7 @@ class NodeIds(Sequence[str]):
             yield from self[start : start + _IDS_AT_ONCE]
 
     def __contains__(self, node_id: object) -> bool:
-        """Return whether an id is among these, by binary search."""
+        """Return whether the generation has a node with this id. Uses binary search."""
         if not isinstance(node_id, str):
             return False
         wanted = np.array(node_id.encode(), dtype="S")
@@ -169,7 +169,7 @@ def recall(found: NDArray[np.float32], nearest: NDArray[np.float32]) -> float:
 
 
 def write_arrays(directory: Path, arrays: GenerationArrays) -> None:
-    """Write all arrays into a new directory. The file of unchanged segmented vectors must already be there."""
+    """Write all arrays into a new directory. If vectors are segmented, the unchanged ones must already be there."""
     save_array(directory / IDS_NAME, arrays.ids)
     if isinstance(arrays.vectors, SegmentedVectors):
         save_array(directory / CHANGED_NAME, arrays.vectors.changed)
@@ -356,7 +356,7 @@ def read_contents(
 ) -> GenerationContents:
     """Read the nodes and vectors of these versions. Raises StoreError if a vector is missing.
 
-    `duplicates` means the same as `Passport.duplicates`.
+    `duplicates` is "once" to read the nodes of only one of several identical documents, or "each" to read those of all.
     """
     ordered = tuple(sorted(versions))
     nodes = tuple(store.nodes.of_versions(ordered if duplicates == "each" else store.documents.indexed(ordered)))

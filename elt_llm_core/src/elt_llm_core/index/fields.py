@@ -25,7 +25,7 @@ FILTERS_FOLDER, INDEX_NAME = "filters", "index.json"
 
 @dataclass(frozen=True)
 class FilterField:
-    """One field's values for each row. A row is a document if `rows` maps nodes to documents, else a node.
+    """A filter field with its values for each row. A row is a document if `rows` maps nodes to documents, else a node.
 
     `values` are distinct and ascending; dates are ISO 8601 texts. `codes` are indexes into `values`. If `bounds` is
     None, there is one code per row, and -1 means no value. Otherwise a row may have several values: row r has the codes
@@ -63,7 +63,7 @@ class FilterField:
 
 
 class FilterFields:
-    """An open generation's fields by name, each read on first use. `complete` is false if only `page` is known."""
+    """An open generation's filter fields, each read on first use. `complete` is false if it has no field but `page`."""
 
     def __init__(self, readers: Mapping[str, Callable[[], FilterField]], *, complete: bool = True) -> None:
         self._readers = dict(readers)
@@ -157,7 +157,7 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.+\-Z]{1,30})?")
 
 
 def build_fields(store: Store, contents: GenerationContents, documents: NDArray[np.int64]) -> list[FilterField]:
-    """Build all fields except `page`. `documents`, shape (nodes,), is each node's document, by position."""
+    """Build all fields except `page`. `documents`, shape (nodes,), has each node's position in `contents.versions`."""
     described = store.documents.of_versions(contents.versions)
     nodes = _NodeValues.read(store, contents.nodes, described)
     of_documents = _all_document_fields(described, documents, nodes.columns.keys())
@@ -257,7 +257,7 @@ class _NodeValues:
         return single_valued("section", "path", self.headings)
 
     def kinds(self, name: str) -> Counter[str]:
-        """Count what determines a field's type: values by kind, lists, and nodes with their own value."""
+        """Count what determines a field's type: the values by type, the lists, and the nodes with their own value."""
         rows = _split_authors(name, self.columns.get(name, []))
         counts = Counter(
             map(lru_cache(maxsize=None, typed=True)(_kind), (one for row in rows for one in _scalars(row)))
@@ -339,14 +339,14 @@ _OWN, _LISTS = "own", "lists"
 
 
 def _kind(value: FieldValue) -> FieldType:
-    """Return the field type that fits one value."""
+    """Return the field type that fits one value: 7 -> "number", "2024-03-01" -> "date", "2024-03" -> "text"."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return "number"
     return "date" if isinstance(value, str) and _DAY.fullmatch(value) and _as_date(value) else "text"
 
 
 def _type_of(name: str, kinds: Mapping[str, int]) -> FieldType:
-    """Return the predefined type for a field's name or, if there is none, the type that fits all values."""
+    """Return the field's predefined type. If it has none, return the type that fits all values counted in `kinds`."""
     if name in OWNER_FIELDS:
         return "text"  # otherwise the tenants 7 and 007 would be the same
     if name in _NODE_FIELDS or name in _DOCUMENT_FIELDS:

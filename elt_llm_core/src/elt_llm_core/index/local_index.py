@@ -41,7 +41,7 @@ class _AllowedNodes:
 
 @dataclass(eq=False, repr=False)
 class LocalIndex:
-    """The part of `Searchable` that needs no texts. Its arrays are in memory or memory-mapped.
+    """The methods of `Searchable` that need no texts, computed from arrays in memory or in memory-mapped files.
 
     Nodes are in the order of their ids, so breaking a tie by position means breaking it by node id.
     """
@@ -86,7 +86,7 @@ class LocalIndex:
         return self.filter_fields.complete
 
     def field(self, name: str, allowed: AllowedChunks | None = None) -> FieldValues | None:
-        """Return the values of a filter field, or None. Raises CorruptIndex if its files cannot be read."""
+        """Return a filter field's values, or None if there is no such field. Raises CorruptIndex if it is damaged."""
         field = self.filter_fields.get(name)
         if field is None:
             return None
@@ -108,7 +108,7 @@ class LocalIndex:
         return _AllowedNodes(mask, int(np.count_nonzero(mask)), tuple(filters))
 
     def allowed_among(self, node_ids: Sequence[str], allowed: AllowedChunks) -> frozenset[str]:
-        """Return the nodes among these that are allowed."""
+        """Return those of `node_ids` that `allowed` contains."""
         are_allowed = self._mask(allowed)[self.arrays.positions(node_ids)]
         return frozenset(node_id for node_id, is_allowed in zip(node_ids, are_allowed, strict=True) if is_allowed)
 
@@ -198,7 +198,7 @@ class LocalIndex:
     def _nearest_points(
         self, points: PointSearch, vector: NDArray[np.float32], most: int, allowed: AllowedChunks | None
     ) -> Ranking | None:
-        """Search the vector database, or return None to search here. Raises IndexUnavailable, IndexRefused."""
+        """Search the vector database. Returns None to search here instead. Raises IndexUnavailable, IndexRefused."""
         if allowed is None:
             found = points.nearest(self.arrays, vector, most)
         else:

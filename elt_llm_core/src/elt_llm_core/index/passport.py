@@ -34,7 +34,7 @@ class Passport:
     index had faults or there is at most one vector. `duplicates` is "once" if identical files are indexed once, or
     "each" in older generations. `hashing` is the method of `collection_hash`. `index` is the vector index's library,
     usearch from `graph_from` nodes on. `stamps` are the size and modification time (ns) of each large file. If the
-    vectors are in a database, `database` are its `IndexSettings`, and `lineage` is the name of the vectors in it.
+    vectors are in a database, `database` are its `IndexSettings`, and `lineage` is the name under which it has them.
     """
 
     collection: str
@@ -81,7 +81,7 @@ class Passport:
             values.pop("fingerprint_key")
             return Passport(**{**values, "fingerprint": EmbeddingFingerprint(**values["fingerprint"])})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise CorruptIndex(f"A passport cannot be read: {error}.") from error
+            raise CorruptIndex(f"A passport (record of how a generation was built) cannot be read: {error}.") from error
 
 
 _OF_THIS_MACHINE = ("files", "stamps", "library_versions", "exact", "index", "tokeniser")
@@ -106,7 +106,7 @@ def generation_identity(collection: str, number: int, passport: Passport) -> str
 
 
 def file_hashes(directory: Path, known: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the SHA-256 of a generation's immutable files by path. For Chroma's database, it is that of its rows.
+    """Return the SHA-256 of each immutable file, by path. Chroma's database is hashed by its rows instead of its bytes.
 
     Hashes in `known` are returned without reading the files.
     """
@@ -124,7 +124,7 @@ def file_stamps(directory: Path) -> dict[str, list[int]]:
 
 
 def damaged_files(directory: Path, passport_text: str, trusted: Collection[str] = ()) -> list[str]:
-    """Return the differences from the stored passport as 'name: reason', or an empty list if no file is damaged.
+    """Return the differences of a generation's files from its stored passport, such as 'vectors.npy: missing'.
 
     Files in `trusted` are not read if their size and modification time still match the passport.
     """
@@ -146,8 +146,8 @@ def damaged_files(directory: Path, passport_text: str, trusted: Collection[str] 
 def damaged_files_in(directory: Path, part: str, passport: Passport, *, every_byte: bool = False) -> list[str]:
     """Return the differences as `damaged_files` does, but only for one file or folder in a generation.
 
-    Unless `every_byte`, large files are read only if their size or modification time differs from the passport. That
-    finds changes made by programs, but not disk faults. `verify` reads every byte to find those, too.
+    By default, a large file is read only if its size or modification time differs from the passport. That finds changes
+    made by programs, but no disk faults. With `every_byte`, all files are read completely, which finds both.
     """
     expected = {name: digest for name, digest in passport.files.items() if name == part or name.startswith(f"{part}/")}
     known = {} if every_byte else _unchanged(directory, passport, expected)
@@ -172,7 +172,7 @@ def _digest(directory: Path, path: Path) -> str:
 
 
 def _rows_sha256(path: Path) -> str:
-    """Return the SHA-256 of the rows in Chroma's database that never change, or of its bytes if it is unreadable."""
+    """Return the SHA-256 of the rows in Chroma's database that never change. If unreadable, its bytes are hashed."""
     try:
         with closing(SqliteDatabase(path, for_writing=False)) as database:
             digest = hashlib.sha256(repr(database.rows("PRAGMA integrity_check")).encode())

@@ -68,7 +68,7 @@ _POLICY = " AND ".join([_ALLOWED[0], *(f"coalesce({one}, true)" for one in _ALLO
 class PgvectorPoints(Closeable):
     """The points of one embedding model, read and written through a store's open database, which is not closed here.
 
-    A lineage with fewer points than `indexed_from` has no graph. Searches see what a caller with `conditions` may see.
+    A table with fewer points than `indexed_from` has no graph. Searches see what a caller with `conditions` may see.
     """
 
     database: PostgresDatabase
@@ -168,7 +168,7 @@ class PgvectorPoints(Closeable):
         return [[str(row[0]) for row in rows] for rows in found]
 
     def seen_by(self, conditions: DocumentConditions) -> "PgvectorPoints":
-        """Return an object that searches as a caller with these conditions, if row-level security is in force."""
+        """With row-level security, return an object that finds only what a caller with these conditions may see."""
         return replace(self, conditions=conditions) if conditions and self.database.restricts_callers else self
 
     def count(self, view: PointsView) -> int:
@@ -303,7 +303,7 @@ def _loose(generation: int) -> str:
 
 
 def table_name(lineage: str) -> str:
-    """Return the name of a lineage's table. Raises ValueError if the lineage's name is not a UUID."""
+    """Return the name of the table with a lineage's points. Raises ValueError if the lineage's name is not a UUID."""
     return f"{POINTS_SCHEMA}.p_{uuid.UUID(lineage).hex}"
 
 
@@ -318,7 +318,7 @@ def _encoded(point: Point, born: int) -> tuple[bytes, ...]:
 
 
 class SharedLineages(LineageRecord):
-    """The lineages of a workspace in PostgreSQL, stored as rows next to the points and shared by all machines."""
+    """The record of a workspace's lineages (generations that share points), stored as rows that all machines share."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database, self.home = database, ""
@@ -343,7 +343,7 @@ class SharedLineages(LineageRecord):
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Raise IndexUnavailable and IndexRefused instead of the errors of the store."""
+    """Convert a StoreError in the block to IndexUnavailable or IndexRefused."""
     try:
         yield
     except (IndexUnavailable, IndexRefused):
@@ -398,7 +398,7 @@ def check_extension(database: PostgresDatabase) -> tuple[str, str]:
 def describe_points(workspace: Workspace, *, is_chosen: bool) -> str:
     """Check that vectors can be searched in a workspace's database, and describe what is there.
 
-    The check is skipped if the settings do not choose pgvector (`is_chosen`) and nothing is stored. Raises StoreError.
+    The check is skipped if the settings do not choose pgvector (`is_chosen`) and no vectors are stored.
     """
     with closing(PostgresDatabase(workspace, STORE_SCHEMA)) as database:
         lineages = SharedLineages(database).all()

@@ -34,7 +34,7 @@ _WRITTEN_AT_ONCE = 256  # points
 
 
 class PointsView(NamedTuple):
-    """Identifies the points of a lineage that are alive in one generation."""
+    """The points that are alive in one generation of a lineage (the generations that share points in a database)."""
 
     lineage: str
     generation: int
@@ -52,7 +52,7 @@ class PointsFilter(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A node as a point. `codes` are the stable codes of its field values, and `tenants` its values of `tenant_id`."""
+    """A node as stored in a database. `codes` are hashes of field values, and `tenants` are values of `tenant_id`."""
 
     node_id: str
     vector: NDArray[np.float32]
@@ -82,7 +82,7 @@ class PointDatabase(Protocol):
         """Mark the live points of these nodes as removed from the generation of `view` onwards."""
 
     def keep(self, lineage: str, numbers: Sequence[int]) -> None:
-        """Delete every point that is not alive in one of these generations."""
+        """Delete the points of a lineage that are not alive in any of the generations `numbers`."""
 
     def nearest(
         self, view: PointsView, vectors: NDArray[np.float32], count: int, filters: Sequence[PointsFilter] = ()
@@ -90,7 +90,7 @@ class PointDatabase(Protocol):
         """Return the ids of `count` nodes near each vector, best first. With filters, the search is exact."""
 
     def seen_by(self, conditions: DocumentConditions) -> "PointDatabase":
-        """Return an object that searches as a caller with these conditions, if the database can check them."""
+        """Return an object that finds only what a caller may see, if the database can check such conditions."""
 
     def count(self, view: PointsView) -> int:
         """Return the exact number of points that are alive in the generation of `view`."""
@@ -104,7 +104,7 @@ class PointDatabase(Protocol):
 
 @dataclass(frozen=True)
 class StoredLineage:
-    """A lineage with points in a vector database.
+    """A lineage (the generations that share points) whose points are in a vector database.
 
     `kept` are the generations whose points the last garbage collection kept, or None if points were written since then.
     `home` is the data directory to which the lineage belongs.
@@ -118,10 +118,10 @@ class StoredLineage:
 
 
 class LineageRecord:
-    """The lineages of a data directory, each recorded in a small file before its first point is written.
+    """The record of a data directory's lineages (generations that share points), one small file for each lineage.
 
-    After a crash, the records therefore show every point to delete. If a data directory was copied, the copied records
-    are ignored, because their `home` is the path of the original.
+    A file is written before the first point, so after a crash every point to delete is known. If a data directory was
+    copied, the copied records are ignored, because their `home` is the path of the original.
     """
 
     def __init__(self, data_dir: Path) -> None:
@@ -129,7 +129,7 @@ class LineageRecord:
         self.home = str(data_dir.resolve())
 
     def start(self, settings: IndexSettings, fingerprint: EmbeddingFingerprint) -> StoredLineage:
-        """Record a new lineage."""
+        """Record a lineage with a new random name, and return it."""
         lineage = StoredLineage(uuid.uuid4().hex, settings, fingerprint, self.home, None)
         self.save(lineage)
         return lineage
@@ -173,7 +173,7 @@ class LineageRecord:
 
 
 def _parsed_lineage(text: str) -> StoredLineage | None:
-    """Return a recorded lineage. If the record is damaged, returns None, so that no points are deleted."""
+    """Parse a recorded lineage. Returns None if the record is damaged, so that no points are deleted."""
     try:
         content = json.loads(text)
         return StoredLineage(
@@ -197,7 +197,7 @@ def stable_code(field: str, value: FieldValue) -> int:
 
 @dataclass(frozen=True)
 class NodeCodes:
-    """The stable codes of a generation's nodes: the sum of each node's codes, and on request one node's codes."""
+    """The stable codes (hashes) of the field values of a generation's nodes, as a sum or as a list per node."""
 
     sums: NDArray[np.uint64]
     """The sum of each node's codes, modulo 2**64, shape (nodes,). Nodes with the same codes have equal sums."""
@@ -234,7 +234,7 @@ class NodeCodes:
 
 @dataclass(frozen=True)
 class PointsChange:
-    """The points to write, as positions in the new generation, and those to retire, as node ids of the previous one."""
+    """The positions in a new generation of points to write, and the ids of nodes whose old points become invalid."""
 
     written: NDArray[np.int64]
     retired: Sequence[str]
@@ -262,7 +262,7 @@ def points_change(
 
 @dataclass(frozen=True)
 class PointsTarget:
-    """A generation whose points are to be written, and the database to write them to."""
+    """A generation and the database to which its points are written."""
 
     database: PointDatabase
     view: PointsView
@@ -422,5 +422,5 @@ class PointSearch:
 def points_filters(
     filters: Iterable[ValueFilter], value_of: Callable[[int], tuple[str, FieldValue]]
 ) -> tuple[PointsFilter, ...]:
-    """Convert filters to stable codes. `value_of` returns the field and the value of a code."""
+    """Convert filters on a generation's value codes to filters on stable codes. `value_of` decodes a value code."""
     return tuple(PointsFilter([stable_code(*value_of(code)) for code in one.codes], one.denies) for one in filters)

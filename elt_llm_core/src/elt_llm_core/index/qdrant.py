@@ -51,9 +51,9 @@ _ASKED_AT_ONCE, _READ_AT_ONCE = 32, 1000  # query vectors per request; points pe
 def open_qdrant(
     settings: IndexSettings, fingerprint: EmbeddingFingerprint, graph: ChromaSettings, data_dir: Path, key: str | None
 ) -> PointDatabase:
-    """Return an embedding model's points in Qdrant. A folder is opened at once, a server is contacted at first use.
+    """Return an object for an embedding model's points in Qdrant. It opens a folder now, but contacts a server later.
 
-    Raises SettingsError if the extra is not installed, and IndexUnavailable if another process uses the folder.
+    Raises SettingsError if qdrant-client is not installed, and IndexUnavailable if another process uses the folder.
     """
     if util.find_spec("qdrant_client") is None:
         raise SettingsError(
@@ -153,14 +153,14 @@ class QdrantPoints(Closeable):
         self._set_died([_of_lineage(view.lineage), these, *former], view.generation)
 
     def keep(self, lineage: str, numbers: Sequence[int]) -> None:
-        """Delete every point that is not alive in one of these generations."""
+        """Delete the points of a lineage that are not alive in any of the generations `numbers`."""
         if not numbers:
             self._delete([_of_lineage(lineage)])
             return
         kept = sorted(numbers)
         bounds = [-1, *kept]
         for before, first in zip(bounds, kept, strict=False):
-            # Points that were born after one kept generation and had died by the next.
+            # Points that were written after one kept generation and removed by the next.
             self._delete([_of_lineage(lineage), _range("born", above=before), _range("died", below=first + 1)])
         self.rewind(PointsView(lineage, kept[-1]))
 
@@ -311,7 +311,7 @@ def _seen_by(view: PointsView, filters: Sequence[PointsFilter] = ()) -> "q.Filte
 
 @contextmanager
 def _translated(settings: IndexSettings) -> Iterator[None]:
-    """Raise IndexUnavailable and IndexRefused instead of the errors of the client."""
+    """Convert the client's exceptions in the block to IndexUnavailable or IndexRefused."""
     import grpc
     from qdrant_client.common.client_exceptions import QdrantException
     from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
@@ -334,7 +334,7 @@ def _translated(settings: IndexSettings) -> Iterator[None]:
 
 
 def _refuse_open_folder(settings: IndexSettings, folder: Path) -> None:
-    """Raise IndexUnavailable if another client has the folder open. On that error, the library would leak a file."""
+    """Raise IndexUnavailable if another client has the folder open. Else the library would leak a file."""
     lock = folder / ".lock"
     if lock.is_file():
         with lock.open("r+b") as stream:
@@ -389,7 +389,7 @@ class PointDatabases(Closeable):
     def __init__(
         self, data_dir: Path, current: IndexSettings | None = None, *, database: Database | None = None
     ) -> None:
-        """Prepare connections. The settings `current`, such as gRPC, replace recorded settings for the same database.
+        """Prepare connections. For a database that `current` names, its settings replace those recorded in passports.
 
         `database` is the workspace's open database, through which points in PostgreSQL are read and written.
         """
@@ -400,9 +400,9 @@ class PointDatabases(Closeable):
     def get(
         self, settings: IndexSettings, fingerprint: EmbeddingFingerprint, graph: ChromaSettings | None = None
     ) -> PointDatabase:
-        """Return the points of an embedding model. `graph` are the parameters for creating a graph.
+        """Return an object that reads and writes an embedding model's points. `graph` has the parameters of new graphs.
 
-        Raises SettingsError if the extra is not installed, and IndexUnavailable if another process uses the folder.
+        Raises SettingsError if qdrant-client is not installed, and IndexUnavailable if another process uses the folder.
         """
         if self._current is not None and settings.is_same_place(self._current):
             settings = self._current
@@ -436,7 +436,7 @@ def point_databases(store: Store, current: IndexSettings | None = None) -> Point
 
 
 def lineages_of(store: Store) -> LineageRecord:
-    """Return the record of a workspace's lineages, which is in its folder or, if machines share it, its database."""
+    """Return the record of a workspace's lineages (generations that share points), in its folder or shared database."""
     if not store.workspace.is_shared:
         return LineageRecord(store.data_dir)
     from elt_llm_core.index.pgvector import SharedLineages
@@ -446,7 +446,7 @@ def lineages_of(store: Store) -> LineageRecord:
 
 
 def check_place(index: IndexSettings, workspace: Workspace) -> None:
-    """Raise SettingsError unless all machines of the workspace can reach the vectors where the settings put them."""
+    """Raise SettingsError if some machine of the workspace could not reach the vectors in `index.backend`."""
     if index.backend == "qdrant" and workspace.is_shared:
         raise SettingsError(
             "index.backend: qdrant cannot be used together with storage.backend: postgres.",

@@ -65,7 +65,7 @@ class RestrictedIndex:
 
     @property
     def passport(self) -> Passport:
-        """Records the models and parameters with which the generation was built."""
+        """The record of the models and parameters with which the generation was built."""
         return self._index.passport
 
     @property
@@ -113,7 +113,7 @@ class RestrictedIndex:
         return self._index.allow((*self._filters, *filters))
 
     def allowed_among(self, node_ids: Sequence[str], allowed: AllowedChunks) -> frozenset[str]:
-        """Return the chunks among these that are allowed."""
+        """Return those of `node_ids` that `allowed` contains."""
         return self._index.allowed_among(node_ids, allowed)
 
     def nearest(self, vector: NDArray[np.float32], top_k: int, allowed: AllowedChunks | None = None) -> Ranking:
@@ -186,7 +186,7 @@ class RestrictedIndex:
         return [name for name in self._index.artefact_names if self.artefacts(name)]
 
     def artefacts(self, name: str) -> Mapping[str, Any]:
-        """Return the allowed documents' artefacts with this name, by document id."""
+        """Return the artefacts (JSON of readers) with this name, by document id, of allowed documents only."""
         found = self._index.artefacts(name)
         allowed = frozenset(self._allowed_documents(list(found)))
         return {identity: content for identity, content in found.items() if identity in allowed}
@@ -202,13 +202,13 @@ class RestrictedIndex:
         allowed = self._index.allowed_among(node_ids, self._allowed) if node_ids else frozenset()
         if len(allowed) < len(set(node_ids)):
             raise CorruptIndex(
-                f"A chunk is not in '{self.collection}'.", hint=f"Run: elt-llm verify -c {self.collection}"
+                f"A chunk of the index is not in '{self.collection}'.", hint=f"Run: elt-llm verify -c {self.collection}"
             )
         return node_ids
 
 
 def _value_filter(index: Searchable, condition: DocumentCondition) -> ValueFilter:
-    """Convert a condition to value codes. If the field is missing or is not a document's, nothing is allowed."""
+    """Convert a condition to a filter. It allows nothing if no field of documents has the condition's field name."""
     found = index.field(condition.field)
     if found is None or not found.of_documents:
         return ValueFilter(())

@@ -69,7 +69,7 @@ class OtherName:
 
 @dataclass(frozen=True)
 class NamedInQuery:
-    """The stems of a name in a query, and other names for the same thing."""
+    """The stems of a name in a query, such as "GDPR", and other names for it, such as "data protection regulation"."""
 
     stems: tuple[str, ...]
     others: tuple[OtherName, ...]
@@ -112,7 +112,7 @@ class Searchable(Protocol):
 
     @property
     def passport(self) -> Passport:
-        """Records the models and parameters with which the generation was built."""
+        """The record of the models and parameters with which the generation was built."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -152,7 +152,7 @@ class Searchable(Protocol):
         """Return the chunks that fulfil all filters."""
 
     def allowed_among(self, node_ids: Sequence[str], allowed: AllowedChunks) -> frozenset[str]:
-        """Return the chunks among these that are allowed."""
+        """Return those of `node_ids` that `allowed` contains."""
 
     def nearest(self, vector: NDArray[np.float32], top_k: int, allowed: AllowedChunks | None = None) -> Ranking:
         """Return at most `top_k` chunks with the greatest cosines. With `allowed`, the result is exact."""
@@ -163,7 +163,7 @@ class Searchable(Protocol):
     def completed(
         self, node_ids: Sequence[str], vector: NDArray[np.float32] | None, query: KeywordQuery | None
     ) -> BothScores:
-        """Return exact scores of these chunks for both retrievers. Raises CorruptIndex if a chunk is missing."""
+        """Return the exact cosines and BM25 scores of these chunks. Raises CorruptIndex if a chunk is missing."""
 
     def frequencies(self, stems: Sequence[str], allowed: AllowedChunks | None = None) -> Mapping[str, int]:
         """Return the number of chunks, among the `allowed` ones, that contain each of these stems, by stem."""
@@ -203,11 +203,11 @@ class Searchable(Protocol):
         """The names of the artefacts that document readers stored in addition to text, such as `enterprise_model`."""
 
     def artefacts(self, name: str) -> Mapping[str, Any]:
-        """Return the artefacts with this name by document id. Raises CorruptIndex if one is damaged."""
+        """Return the artefacts (JSON of readers) with this name, by document id. Raises CorruptIndex on damage."""
 
 
 def find_document(documents: Sequence[StoredDocument], reference: str, collection: str) -> StoredDocument:
-    """Return the only document with this id, path, file name or title. Raises UsageError if there is not just one."""
+    """Return the only document with this id, path, file name or title. Raises UsageError for none or several."""
     ways = (
         [it for it in documents if it.document_id == reference],
         [it for it in documents if it.source == reference],

@@ -61,7 +61,7 @@ EXACT_BELOW = 2000  # nodes; below this size, computing all cosines is faster th
 
 @dataclass
 class _PooledClient:
-    """An open Chroma index and the number of its users. An `unwanted` index is closed after its last use."""
+    """An open Chroma index and the number of searches that use it. An `unwanted` index is closed after the last one."""
 
     index: "ChromaIndex"
     users: int = 0
@@ -84,13 +84,13 @@ class VectorIndexPool(Closeable):
 
     @property
     def open_count(self) -> int:
-        """The number of open clients."""
+        """The number of open indexes."""
         with self._changed:
             return len(self._open)
 
     @contextmanager
     def lend(self, folder: Path, exact: ExactVectorStore) -> Iterator["IdVectorStore"]:
-        """Yield the index in a folder. `exact` searches if there are ties. Raises CorruptIndex if opening fails."""
+        """Yield the index in a folder. If a search's last result is tied, `exact` repeats it. Raises CorruptIndex."""
         lent = self._take(folder, exact)
         try:
             yield lent.index.store
@@ -172,5 +172,5 @@ class PooledVectorStore(ReadOnlyVectorStore):
 
 
 def exact_search_note(error: CorruptIndex, collection: str) -> str:
-    """Return the note for a failed Chroma index."""
+    """Return the note that Chroma failed and vectors were searched exactly, with the command that repairs the index."""
     return f"{error} Vectors were searched exactly instead. Run: elt-llm verify -c {collection}"

@@ -88,7 +88,7 @@ class ModelReply:
         self.answer_tokens: int | None = None
 
     def add(self, response: "ChatResponse") -> str:
-        """Add a piece and return the part of the answer in this piece, which may be empty."""
+        """Add a piece of the reply. Return the text in it that belongs to the answer, which may be empty."""
         self.pieces += 1
         self._read(_as_mapping(response.raw))
         self._thoughts.append(replace_surrogates(response.additional_kwargs.get("thinking_delta") or ""))
@@ -105,7 +105,7 @@ class ModelReply:
 
     @property
     def finish(self) -> FinishReason:
-        """The reply's finish reason, which is valid only after the last piece."""
+        """Why the reply ended: "stop", "length" or "cut off". It is valid only after the last piece."""
         return self._finish or ("cut off" if self._reports_end else "stop")
 
     def _keep(self, text: str) -> str:
@@ -149,7 +149,7 @@ _ROLE_MARKER = re.compile(
 
 
 def escape_role_markers(text: str) -> str:
-    """Insert a space after the first character of each role marker, so that no model recognises the marker."""
+    """Insert a space into each role marker, so that no model recognises it: "<|im_start|>" -> "< |im_start|>"."""
     return _ROLE_MARKER.sub(lambda mark: f"{mark[0][0]} {mark[0][1:]}", text)
 
 
@@ -162,7 +162,7 @@ class LlmCompletion:
     """The prompt's tokens as counted by the server, or None if it does not report them."""
     answer_tokens: int | None
     finish: FinishReason
-    """stop: the answer is complete. length: it reached its maximum length. cut off: it was cancelled or ended early."""
+    """Why the answer ended. "stop": it is complete. "length": it is as long as allowed. "cut off": it broke off."""
     thinking: str
     """The thinking before the answer, if the model shows its thinking. It is never part of `text`."""
 
@@ -179,8 +179,8 @@ def complete(
 
     `on_piece` receives each piece of the text as it arrives, in the caller's thread. `cancelled` is called at least ten
     times a second; if it returns true, the answer ends early. The call takes at most `llm.answer_timeout` seconds. A
-    temporary failure (ModelUnavailable, ModelBroken) is retried up to three times after random pauses, unless a piece
-    was already delivered. `another_seed` requests an answer other than that of the last call with the same messages.
+    temporary failure (ModelUnavailable, ModelBroken) is retried, with three attempts in all, unless a piece was already
+    delivered. `another_seed` requests an answer other than that of the last call with the same messages.
 
     Raises ModelUnavailable, ModelMissing, ModelTimeout, ModelBroken, ModelRefused, PromptTooLong (the server refused or
     truncated the prompt) or UnusableReply, each with a hint. Role markers are escaped in all messages except the system
@@ -213,7 +213,7 @@ def complete_prompt(
 
 @dataclass
 class _CompletionRun:
-    """One request for an answer from a language model, which may take several attempts."""
+    """One request for an answer from a language model. If an attempt fails, another may follow."""
 
     llm: "LLM"
     messages: "Sequence[ChatMessage]"
@@ -285,7 +285,7 @@ class _CompletionRun:
         if is_truncated(prompt_tokens, self._server.context_window, texts):
             least = sum(map(min_tokens, texts))
             raise prompt_too_long(
-                f"{self._server} read {prompt_tokens} tokens of a longer prompt, which has {least} words or more",
+                f"{self._server} read only {prompt_tokens} tokens of the prompt, which has at least {least} words",
                 self._server,
             )
         if verifier := getattr(self.llm, "prompt_verifier", None):
@@ -293,7 +293,7 @@ class _CompletionRun:
 
 
 def model_server_of(llm: "LLM") -> ModelServer:
-    """Return the model's own description of its server or, if it has none, one made from the model's name."""
+    """Return the description of the model's server. If the model has none, it is made from the model's name."""
     if isinstance(server := getattr(llm, "server", None), ModelServer):
         return server
     model = str(llm.metadata.model_name)

@@ -58,7 +58,7 @@ class CrossEncoder:
             )
 
     def score(self, question: str, chunks: Sequence[str]) -> list[float]:
-        """Return a finite score per chunk, in order. Text beyond the token limit is ignored. Raises ModelError."""
+        """Return one finite score per chunk, in order. Text beyond the token limit is ignored. May raise ModelError."""
         pairs = [self._tokenizer.encode(encodable(question), encodable(chunk)) for chunk in chunks]
         if not pairs:
             return []
@@ -82,7 +82,7 @@ class CrossEncoder:
         first, *others = logits.ravel().tolist()
         score = float(others[0] - first) if others else float(first)  # two scores: irrelevant, relevant
         if not math.isfinite(score):
-            raise ModelError(f"The cross-encoder in {self.folder} returned no usable score")
+            raise ModelError(f"The cross-encoder in {self.folder} returned a score that is not a finite number")
         return score
 
 

@@ -75,7 +75,7 @@ class InstalledEmbedding(EmbeddingModel):
 
     @property
     def fingerprint(self) -> EmbeddingFingerprint:
-        """The identity of the model, available without loading the model."""
+        """The model, its files and its limits, as recorded in passports. Reading this does not load the model."""
         return EmbeddingFingerprint(
             provider="embedded",
             model=self.model_name,
@@ -114,7 +114,7 @@ class InstalledEmbedding(EmbeddingModel):
             raise ModelError(f"A text without words cannot be embedded: {text[:40]!r}", hint="Remove the text")
         if len(ids) > (limit := self.token_limit):
             raise ModelError(
-                f"A text of {len(ids)} tokens is above the {limit} that {self.model_name} reads: {text[:40]!r}",
+                f"A text has {len(ids)} tokens, but {self.model_name} reads at most {limit}: {text[:40]!r}",
                 hint=f"Set chunking.chunk_size to {limit} or less",
             )
         return self._sequence(self._text_prefix, text)
@@ -144,13 +144,13 @@ class InstalledEmbedding(EmbeddingModel):
         vector = encode(sequence)
         length = float(np.linalg.norm(vector))
         if not np.isfinite(length) or length == 0.0 or vector.shape != (self.dimension,):
-            raise ModelError(f"{self.model_name} gave no usable vector for a text of {len(sequence)} tokens")
+            raise ModelError(f"{self.model_name} gave a zero or not finite vector for a text of {len(sequence)} tokens")
         unit: NDArray[np.float32] = (vector / np.float32(length)).astype(np.float32)
         return unit
 
 
 class EmbeddedMiniLm(InstalledEmbedding):
-    """An English model with 384 dimensions. It runs each text alone, since int8 scaling depends on the whole batch."""
+    """The English model all-MiniLM-L6-v2. Texts are run one by one, since int8 scaling depends on the whole batch."""
 
     sequence_limit: ClassVar[int] = 256
     special_tokens: ClassVar[tuple[int, int]] = (101, 102)  # [CLS] and [SEP] of the vocabulary

@@ -19,7 +19,7 @@ class EmbeddingModel(BaseEmbedding):
     @property
     @abstractmethod
     def fingerprint(self) -> EmbeddingFingerprint:
-        """The model's identity. A generation's passport records it, and searches need the same model."""
+        """What identifies the model. A generation's passport records it, since a question needs the same model."""
 
     @abstractmethod
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:

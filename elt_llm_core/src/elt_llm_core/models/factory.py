@@ -41,7 +41,7 @@ def create_embedding(settings: Settings, *, threads: int | None = None) -> Embed
 
 
 def _create_installed(chosen: EmbeddingSettings, threads: int) -> EmbeddingModel:
-    """Create an embedding model that runs in this process. A prefix that is not set is left to the model."""
+    """Create an embedding model that runs in this process. For a prefix that is not set, the model uses its own."""
     from elt_llm_core.models import embedded, multilingual
 
     given = {"query_prefix": chosen.query_prefix, "text_prefix": chosen.text_prefix}
@@ -107,7 +107,7 @@ def is_model_available(settings: Settings) -> bool:
 
 
 def _ollama_problem(settings: Settings) -> str:
-    """Return why Ollama cannot be used, and the cure, or an empty text if it has the model."""
+    """Return a sentence on why Ollama cannot be used and what to do, or an empty text if it has the model."""
     from elt_llm_core.models.ollama import OllamaServer
 
     model = settings.llm.model or settings.ollama.llm_model

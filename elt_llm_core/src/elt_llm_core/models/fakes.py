@@ -42,7 +42,7 @@ class FakeEmbedding(EmbeddingModel):
 
     @property
     def fingerprint(self) -> EmbeddingFingerprint:
-        """The fake model's identity. Its digest depends on dimension and version."""
+        """What identifies the fake model. Its digest depends on dimension and version."""
         return EmbeddingFingerprint(
             provider="fake",
             model="fake",
@@ -61,7 +61,7 @@ class FakeEmbedding(EmbeddingModel):
             self.texts_embedded += len(texts)
         for text in texts:
             if (count := len(self.token_spans(text))) > TOKEN_LIMIT:
-                raise ModelError(f"A text of {count} tokens is above the {TOKEN_LIMIT} that the fake model reads")
+                raise ModelError(f"A text has {count} tokens, but the fake model reads at most {TOKEN_LIMIT}")
         rows = [self._vector(text) for text in texts]
         return np.stack(rows) if rows else np.empty((0, self._dimension), dtype=np.float32)
 
@@ -92,7 +92,7 @@ class FakeEmbedding(EmbeddingModel):
 
 @dataclass(frozen=True)
 class ScriptedReply:
-    """A response with token counts and a finish reason. `finish` is stop, length or cut off."""
+    """A response for ScriptedLLM, with token counts. `finish` is "stop", "length" or "cut off"."""
 
     text: str
     finish: str = "stop"
@@ -108,7 +108,7 @@ class ScriptedReply:
 
 
 class ScriptedLLM(CustomLLM):
-    """A language model that records its prompts and returns or raises the given responses, then ModelError."""
+    """A language model that records its prompts. It returns or raises the given responses in turn, then ModelError."""
 
     _responses: "list[str | ScriptedReply | EltError]" = PrivateAttr()
     prompts: list[str] = Field(default_factory=list)
@@ -125,12 +125,12 @@ class ScriptedLLM(CustomLLM):
         return LLMMetadata(model_name="scripted", context_window=16384, num_output=1500)
 
     def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
-        """Return the next response."""
+        """Return the next of the given responses."""
         reply = self._next(prompt)
         return CompletionResponse(text=reply.text, raw=reply.end)
 
     def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseGen:
-        """Yield the next response word by word."""
+        """Yield the next of the given responses word by word."""
         reply, text = self._next(prompt), ""
         for word in re.findall(r"\S+\s*|\s+", reply.text):
             text += word

@@ -26,7 +26,7 @@ _CODE = frozenset((*_PICKLED, ".py", ".pyc", ".so", ".dll", ".dylib", ".exe", ".
 
 
 class KnownModel(BaseModel):
-    """A model that can be pulled. `sha256` contains the checksums of those files whose checksums are known."""
+    """A model that can be downloaded. `sha256` contains the known checksums by file name. Other files have none."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -57,13 +57,13 @@ class ModelRecord(BaseModel):
 
 
 def known_models() -> tuple[KnownModel, ...]:
-    """Return the models that this package lists as known."""
+    """Return the models listed in `known_models.toml`, which `elt-llm models pull` can install."""
     text = Path(__file__).with_name("known_models.toml").read_text(encoding="utf-8")
     return tuple(KnownModel(**one) for one in tomllib.loads(text)["models"])
 
 
 def find_known_model(name: str) -> KnownModel:
-    """Return the known model with this name or repository. If there is none, raises UsageError with similar names."""
+    """Return the known model with this name or repository. Raises UsageError, with similar names, if there is none."""
     models = known_models()
     for model in models:
         if name in (model.name, model.repository):
@@ -151,7 +151,7 @@ def remove_model(name: str, models_dir: Path) -> None:
 
 
 def read_record(name: str, models_dir: Path) -> ModelRecord | None:
-    """Return a model's record, which is kept even after its removal, or None if there is none."""
+    """Return a model's record (origin and checksums), or None. The record is kept even after the model is removed."""
     path = models_dir / f"{name}{_RECORD}"
     if not path.is_file():
         return None

@@ -65,7 +65,7 @@ def open_engine(path: Path, chosen: LlamaCppSettings) -> Any:
     try:
         return xllamacpp.Server(parameters)
     except RuntimeError as error:
-        hint = "Is it a complete GGUF file that fits into this machine's memory?"
+        hint = "Check that it is a complete GGUF file and that it fits into this machine's memory"
         raise ModelBroken(f"llama.cpp cannot load {path}", hint=hint) from error
 
 

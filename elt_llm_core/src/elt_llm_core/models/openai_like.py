@@ -67,7 +67,7 @@ def api_key(settings: Settings) -> str:
 
 
 def _configured_key(settings: Settings) -> str:
-    """Return the key in the configured environment variable, or an empty text if none is configured or set."""
+    """Return the API key from the environment variable that the settings name, or "" if there is none."""
     variable = settings.openai_like.api_key_variable
     return os.environ.get(variable, "").strip() if variable else ""
 
@@ -82,7 +82,7 @@ class OpenAiLikeServer(JsonServer):
         self._settings = settings
 
     def models(self) -> list[Mapping[str, Any]]:
-        """Return the models' entries in the server's list, whose keys include `id`."""
+        """Return the entries in the server's list of models. Each is a mapping whose `id` is the model's name."""
         listed = self.request("GET", "/models").get("data")
         return [entry for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, list) else []
 
@@ -149,7 +149,7 @@ class OpenAiLikeEmbedding(ServerEmbedding):
         body = {"model": self._server.model, "input": texts, "encoding_format": "float"}
         items = self._openai.request("POST", "/embeddings", body).get("data")
         if not isinstance(items, list) or not all(isinstance(item, Mapping) for item in items):
-            raise UnusableReply(f"{self._server} gives no vectors", hint="Was the server started for embeddings?")
+            raise UnusableReply(f"{self._server} gives no vectors", hint="Start the server for embeddings")
         # Each item contains the index of its text. Without indexes, items are in the order of the texts.
         indexes = [item.get("index", position) for position, item in enumerate(items)]
         if sorted(indexes) != list(range(len(items))):
@@ -161,7 +161,7 @@ class OpenAiLikeEmbedding(ServerEmbedding):
 
 
 def create_openai_like_llm(settings: Settings) -> "LLM":
-    """Create the language model without sending a request. Raises SettingsError, or ModelError without the extra."""
+    """Create the language model without sending a request. Raises SettingsError, or ModelError if OpenAI is missing."""
     model = settings.llm.model or settings.openai_like.llm_model
     server = describe_openai_like(settings, model, "openai_like.llm_model")
     # The class is defined here because its base class is in an optional extra.

@@ -1,4 +1,4 @@
-"""The base class of language models that describe their server and verify that it reads whole prompts."""
+"""The base class of language models on a server, with a check that the server reads whole prompts."""
 
 import asyncio
 import weakref
@@ -36,7 +36,7 @@ class ServedLlm(LLM):
     _answer_tokens: int = PrivateAttr()
 
     def connect(self, server: JsonServer, answer_tokens: int, close: Callable[[], object]) -> None:
-        """Set the server, which counts tokens, and a function that closes the model's connections."""
+        """Set the server, the maximum length of an answer, and a function that closes the model's connections."""
         self._answer_tokens = answer_tokens
         self._server, self._verifier, self._explain = server.described, PromptVerifier(server), server.explain
         self._close = weakref.finalize(self, close)  # for owners that do not close the model
@@ -58,7 +58,7 @@ class ServedLlm(LLM):
 
     @property
     def prompt_verifier(self) -> PromptVerifier | None:
-        """The check that the server reads whole prompts, or None if it never truncates prompts."""
+        """The check that the server reads whole prompts, or None for a model that never truncates prompts."""
         return self._verifier
 
     def explain(self, error: EltError) -> EltError:

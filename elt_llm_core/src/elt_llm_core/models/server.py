@@ -42,9 +42,9 @@ class ModelServer:
     section: str
     """The settings section with the server's address, window and timeouts."""
     start: str
-    """The hint for a server that does not answer."""
+    """The hint if the server does not answer, such as "Run: ollama serve"."""
     fetch: str
-    """The hint for a server that lacks the model."""
+    """The hint if the server lacks the model, such as "Run: ollama pull NAME"."""
     answer_timeout: float = ANSWER_TIMEOUT
     """Seconds that one answer may take in total."""
     context_window: int | None = None
@@ -107,7 +107,7 @@ def is_local_host(host: str) -> bool:
 
 
 def check_address(address: str, key: str, *, allow_remote: bool) -> str:
-    """Return the address without a trailing slash. `key` names its setting.
+    """Check a server's address, and return it without a trailing slash. `key` is the name of its setting.
 
     Raises SettingsError if the address is not an http address, contains a user name or password (which messages would
     show), or is outside the local network and `allow_remote` is false.
@@ -158,7 +158,7 @@ def client_errors() -> tuple[type[Exception], ...]:
 
 
 def to_model_error(error: Exception, server: ModelServer) -> EltError:
-    """Convert one of `client_errors` to an error of this project. An EltError is returned unchanged."""
+    """Convert an exception of a client of a model server to an error of this project. Returns an EltError unchanged."""
     for candidate in (error, error.__cause__):  # the OpenAI client wraps our errors in its own
         if isinstance(candidate, EltError):
             return candidate
@@ -201,7 +201,7 @@ _COUNT_KEYS = ("n_prompt_tokens", "n_ctx")
 
 
 def _unwrap_error(message: str) -> tuple[str, int | None, int | None]:
-    """Return the innermost message of an error, and the prompt's tokens and the window if the error contains them.
+    """Return an error's innermost message, the prompt's tokens and the context window. Unknown numbers are None.
 
     Ollama passes on its runner's errors as JSON within JSON. Errors from llama.cpp's server contain the numbers.
     """
@@ -234,7 +234,7 @@ def error_text(content: bytes) -> str:
 def prompt_too_long(message: str, server: ModelServer, window: int | None = None) -> PromptTooLong:
     """Return the error for a text that was refused or truncated. Its hint names the settings to change.
 
-    `window` is the one that the server loaded, if known. If it is below the configured one, that must be lowered.
+    `window` is the context window that the server loaded, if known. If the setting is greater, the hint is to lower it.
     """
     if window is not None and window < (server.context_window or 0):
         return PromptTooLong(
@@ -248,7 +248,7 @@ def prompt_too_long(message: str, server: ModelServer, window: int | None = None
 
 
 def _error_from_client(error: Exception, server: ModelServer) -> ModelError:
-    """Convert an error without a status: a failed connection, a broken answer or an unreadable reply."""
+    """Convert an error without an HTTP status: a failed connection, a broken-off answer or an unreadable reply."""
     look = f"Look at the log of {server.in_a_sentence}"
     cause = error.__cause__ if isinstance(error.__cause__, httpx.HTTPError) else error
     unreachable = httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout | ConnectionRefusedError
@@ -271,7 +271,7 @@ def _error_from_client(error: Exception, server: ModelServer) -> ModelError:
         return ModelBroken(f"{server} failed: {_shorten(str(error), server)}", hint=look)
     return UnusableReply(
         f"{server} gave a reply that cannot be read ({type(error).__name__}: {_shorten(str(error), server)})",
-        hint=f"Is {server.section}.base_url really the address of {server.in_a_sentence}?",
+        hint=f"Check that {server.section}.base_url is the right address of {server.in_a_sentence}",
     )
 
 

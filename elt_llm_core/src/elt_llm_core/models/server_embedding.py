@@ -1,4 +1,4 @@
-"""Embedding on a local server: prefixes, token limits, batches and checks. Subclasses add the protocol."""
+"""The base class of embedding models on a local server: prefixes, token limits, batches and checks of vectors."""
 
 import tomllib
 from abc import abstractmethod
@@ -31,7 +31,7 @@ class EmbeddingModelFamily:
     token_limit: int = 512
     """The maximum number of tokens that the model reads, including special tokens. Servers may report more."""
     english_pieces: bool = False
-    """Whether the model uses the vocabulary of BERT uncased, for which TokenEstimate is exact."""
+    """Whether the model has the vocabulary of BERT uncased, so that estimated token counts are exact."""
 
 
 @cache
@@ -56,7 +56,7 @@ def check_vectors(
 ) -> NDArray[np.float32]:
     """Return a reply's vectors, normalised to length 1, shape (count, dimension).
 
-    `dimension` is None if it is not known yet. Raises UnusableReply, which names the problem.
+    `dimension` is None if it is not known yet. Raises UnusableReply if their number, dimension or values are wrong.
     """
     if len(reply) != count:
         raise UnusableReply(f"{server} gave {len(reply)} vectors for {count} texts", hint=_HINT)
@@ -114,7 +114,7 @@ class ServerEmbedding(EmbeddingModel):
 
     @abstractmethod
     def _request_vectors(self, texts: list[str]) -> Sequence[Sequence[float]]:
-        """Request vectors, without retries and without checking them. Raises a ModelError if the request fails."""
+        """Request one vector per text, without retries and without checks. Raises a ModelError if the request fails."""
 
     @abstractmethod
     def _identify(self) -> tuple[str, int]:
@@ -126,7 +126,7 @@ class ServerEmbedding(EmbeddingModel):
 
     @property
     def fingerprint(self) -> EmbeddingFingerprint:
-        """The model's identity, requested once. Raises a ModelError if the request fails."""
+        """What identifies the model, requested from the server once. Raises a ModelError if the request fails."""
         return self._server_facts()[0]
 
     @property
@@ -141,7 +141,7 @@ class ServerEmbedding(EmbeddingModel):
                 raise ModelError("A text without words cannot be embedded", hint="Remove the text")
             if (count := len(self.token_spans(text))) > (limit := self.token_limit):
                 raise PromptTooLong(
-                    f"A text of some {count} tokens is above the {limit} that {self.model_name} reads: {text[:40]!r}",
+                    f"A text has about {count} tokens, but {self.model_name} reads at most {limit}: {text[:40]!r}",
                     hint=f"Set chunking.chunk_size to {limit} or less",
                 )
         prefixed = [self._text_prefix + text for text in texts]
@@ -168,14 +168,14 @@ class ServerEmbedding(EmbeddingModel):
         return self._tokens.spans(text)
 
     def _batch(self, texts: list[str]) -> NDArray[np.float32]:
-        """Return the vectors of prefixed texts, which are sent between two known texts to verify the order."""
+        """Return the vectors of prefixed texts. Two known texts are sent around them, to verify the vectors' order."""
         sent, (fingerprint, known) = [_FIRST, *texts, _LAST], self._server_facts()
         reply = call_with_retries(lambda: self._request_vectors(sent))
         vectors = check_vectors(reply, len(sent), fingerprint.dimension, self._server)
         if float(np.min(np.sum(vectors[[0, -1]] * known, axis=1))) < _MIN_SIMILARITY:
             raise UnusableReply(
-                f"{self._server} embedded a known text differently than before: the order is wrong, or its model"
-                " changed",
+                f"{self._server} gave another vector for a known text than before: the vectors are in the wrong order,"
+                " or the model has changed",
                 hint=f"{_HINT}; after a change of the model, run elt-llm ingest with --rebuild",
             )
         return vectors[1:-1]

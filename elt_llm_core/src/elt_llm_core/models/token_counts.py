@@ -53,7 +53,7 @@ class TokenUpperBound:
     """
 
     def most(self, text: str) -> int:
-        """Return an upper bound for a text's number of tokens, without the tokens that a chat template adds."""
+        """Return the greatest number of tokens that a text can have, without those that a chat template adds."""
         other_bytes = sum(len(one.encode("utf-8", "replace")) for one in _OTHER.findall(text))
         spare_spaces = sum(len(run) - 1 for run in _SPACES.findall(text))
         return math.ceil(
@@ -80,7 +80,7 @@ _DOUBTFUL_RATIO = 1.7  # estimated tokens per counted token
 
 
 def min_tokens(text: str) -> int:
-    """Return a lower bound for a text's number of tokens.
+    """Return the least number of tokens that a text can have.
 
     No tokeniser in use joins words across white space, so each word has at least one token. In scripts without spaces,
     every four characters count as one token.
@@ -198,7 +198,7 @@ class PromptVerifier:
             return self._verified
 
     def _recount(self, texts: Sequence[tuple[str, str]], cancelled: Callable[[], bool]) -> int | None:
-        """Count the prompt's tokens in pieces. Return None if the server does not count, or after cancellation."""
+        """Count the prompt's tokens in pieces. Return None if the server reports no count, or after cancellation."""
         alone = self._server.count_tokens([{"role": "user", "content": _FILLER}])
         frame = self._server.count_tokens([{"role": role, "content": _FILLER} for role, _ in texts])
         if alone is None or frame is None:

@@ -27,7 +27,7 @@ _CONNECTED_EVENTS = ("connection.connect_tcp.complete", "connection.start_tls.co
 
 
 class CancellableConnection:
-    """One request's connection. Closing it is the only way to make a server stop computing."""
+    """The connection of one request. Closing the connection is the only way to make a server stop computing."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -35,7 +35,7 @@ class CancellableConnection:
         self._cancelled = False
 
     def run(self, work: Callable[[], Result]) -> Result:
-        """Call `work`. HTTP clients with the request hook `attach_connection` use this connection during the call."""
+        """Call `work` and return its result. Clients with the hook `attach_connection` then use this connection."""
         reset = _CURRENT_CONNECTION.set(self)
         try:
             return work()
@@ -79,7 +79,7 @@ _POLL_SECONDS = 0.1  # between two checks for cancellation
 
 
 class StreamTimeout(TimeoutError):
-    """The error for a stream that was not read completely before the deadline."""
+    """The stream was not read completely before the deadline."""
 
 
 class CancellableStream(Generic[Piece]):
@@ -142,7 +142,7 @@ class CancellableStream(Generic[Piece]):
                 close()  # releases the connection of an abandoned stream at once
 
     def _end(self, _kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> bool:
-        """Pass the stream's error, or None at its end, to the waiting thread, which raises the error."""
+        """Pass the stream's error to the waiting thread, which raises it. At the end of the stream, pass None."""
         self._put(error)
         return True
 
@@ -164,7 +164,7 @@ _GRACE_SECONDS = 10.0  # the reader's own deadline comes first and gives a bette
 class _LimitedStream(httpx.SyncByteStream):
     """The bytes of a reply, limited to `MAX_REPLY_BYTES` and to `seconds` plus ten seconds.
 
-    A larger reply raises UnusableReply, and a slower one httpx.ReadTimeout. A compressed reply raises UnusableReply,
+    A larger reply raises UnusableReply. A slower one raises httpx.ReadTimeout. A compressed reply raises UnusableReply,
     because its content may be a thousand times as large as the received bytes.
     """
 
@@ -185,7 +185,7 @@ class _LimitedStream(httpx.SyncByteStream):
             if left < 0:
                 raise UnusableReply(
                     f"The model server at {self._address} sends more than {MAX_REPLY_BYTES >> 20} MB in one reply",
-                    hint="Is this the address of a model server? Look at its log",
+                    hint="Check that this is the address of a model server, and look at its log",
                 )
             if time.monotonic() >= self._deadline:
                 raise httpx.ReadTimeout("The reply did not end within the time limit")
@@ -259,9 +259,9 @@ class JsonServer(Closeable):
 
     @abstractmethod
     def count_tokens(self, messages: Sequence[WireMessage]) -> int | None:
-        """Return the server's count of the messages' tokens, or None if it reports no count.
+        """Return how many tokens the messages have, as counted by the server, or None if it reports no count.
 
-        The count comes with the answer to a request for a minimal answer.
+        The count is taken from the reply to a request for an answer of one token.
         """
 
     def explain(self, error: EltError) -> EltError:
@@ -269,7 +269,7 @@ class JsonServer(Closeable):
         return error
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return the JSON object in the reply. Raises a ModelError if there is none."""
+        """Send a request and return the JSON object in the reply. Raises a ModelError if there is none."""
 
         def exchange() -> tuple[int, bytes, Any]:
             reply = self._client.request(method, path, json=body)

@@ -25,7 +25,7 @@ Location = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class YamlDocument:
-    """A mapping read from a YAML file. `origins` contains the file and line of each key and list item, by location."""
+    """A mapping read from a YAML file. `origins` has the file and line of each key: ("llm", "model") -> "a.yaml:7"."""
 
     value: dict[str, Any]
     origins: dict[Location, str]
@@ -79,7 +79,7 @@ def _read_text(path: Path, shown_as: str) -> str:
 
 
 def _positions(node: yaml.Node, location: Location, shown_as: str) -> Iterator[tuple[Location, int]]:
-    """Yield the location and line of every key and list item. Raises SettingsError for a duplicate key."""
+    """Yield each key's or list item's location and line: ("llm", "model"), 7. Raises SettingsError for duplicates."""
     if isinstance(node, yaml.SequenceNode):
         for number, item in enumerate(node.value):
             yield (*location, number), _line_number(item)
@@ -141,7 +141,7 @@ def describe_allowed(field: FieldInfo) -> str:
 
 
 def section_model(annotation: object) -> type[BaseModel] | None:
-    """Return the pydantic model in a type annotation, which may be optional, or None if there is none."""
+    """Return the pydantic model in a type annotation such as `Model | None`, or None if it contains no model."""
     choices = get_args(annotation) if get_origin(annotation) in {Union, types.UnionType} else (annotation,)
     return next((item for item in choices if isinstance(item, type) and issubclass(item, BaseModel)), None)
 
@@ -188,7 +188,7 @@ def _unknown_key(model: type[BaseModel], location: Location) -> str:
 
 
 def _at(model: type[BaseModel], location: Location) -> tuple[FieldInfo | None, type[BaseModel] | None]:
-    """Return the field at a validation error's location, and its section model. For a list item, it is the list."""
+    """Return the field at a validation error's location, and the model of its keys. A list item's field is the list."""
     field: FieldInfo | None = None
     current: type[BaseModel] | None = model
     for part in location:
@@ -199,7 +199,7 @@ def _at(model: type[BaseModel], location: Location) -> tuple[FieldInfo | None, t
 
 
 def _nested_model(annotation: object) -> type[BaseModel] | None:
-    """Return the pydantic model in a type annotation, possibly that of a list's or tuple's items."""
+    """Return the pydantic model in an annotation such as `Model | None` or `list[Model]`, or None if there is none."""
     return section_model(annotation) or next(filter(None, map(_nested_model, get_args(annotation))), None)
 
 
@@ -218,7 +218,7 @@ def _describe(annotation: object, metadata: Sequence[object] = ()) -> str:
 
 
 def _bounds(metadata: Sequence[object]) -> str:
-    """Describe the range of a number: ` from 1 to 1000`, ` above 0`."""
+    """Describe the range of a number, such as ` from 1 to 1000` or ` above 0`, or return "" if it has no bounds."""
     names = ("ge", "gt", "le", "lt")
     limits = {name: getattr(item, name) for item in metadata for name in names if hasattr(item, name)}
     least, most = limits.get("ge"), limits.get("le")
@@ -260,9 +260,9 @@ class LoadedSettings:
     data_dir: Path
     """The absolute path of the data directory, which need not exist yet."""
     project: Path
-    """The folder of `config/` or, without a file, the working directory. Relative paths in settings start here."""
+    """The folder that contains `config/`, or else the working directory. Relative paths in settings start here."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
-    """The ELT_LLM variables that were applied. They and the working directory are kept for reloading the settings."""
+    """The ELT_LLM variables that were applied. They are kept to apply them again when the settings are reloaded."""
     working_directory: Path = field(default=Path(), repr=False, compare=False)
 
     @property
@@ -278,7 +278,7 @@ class LoadedSettings:
 
 
 def load_settings(config: Path | None, environment: Mapping[str, str], working_directory: Path) -> LoadedSettings:
-    """Load the settings from `config` or, if it is None, from the nearest `config/rag_config.yaml`, if there is one.
+    """Load the settings from the file `config`. If it is None, load the nearest `config/rag_config.yaml`, if any.
 
     The nearest file is in the working directory or a folder above it. `ELT_LLM_<SECTION>__<KEY>` in the environment
     overrides one value, and `ELT_LLM_DATA_DIR` the data directory. Raises SettingsError, which names the file and line,
@@ -385,7 +385,7 @@ def shown_path(path: Path, start: Path) -> str:
 
 
 def find_yaml_file(given: str, folder: Path, working_directory: Path) -> Path:
-    """Return `folder`/NAME.yaml if that exists for a plain name `given`, else the path `given`, or raise UsageError."""
+    """Return the job file that `given` names: NAME.yaml in `folder`, or a path. Raises UsageError if there is none."""
     named = folder / f"{given}.yaml"
     if Path(given).name == given and named.is_file():
         return named

@@ -1,4 +1,4 @@
-"""Profiles: the built-in ones, which `elt-llm init` writes as examples, and the ones in `config/profiles`."""
+"""Load profiles: the built-in ones, which `elt-llm init` writes as examples, and the files in `config/profiles`."""
 
 import re
 import tomllib

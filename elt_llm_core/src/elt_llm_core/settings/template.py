@@ -21,7 +21,7 @@ _WIDTH = 110  # characters
 
 
 def settings_as_yaml(given: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return all settings as YAML. Keys are commented out except those in `given` (section -> key -> value)."""
+    """Return all settings as YAML. Keys are commented out, except those with a value given[section][key]."""
     parts = [_HEADER]
     for name, field in Settings.model_fields.items():
         section = section_model(field.annotation)
@@ -84,7 +84,7 @@ def _key_lines(section: type[BaseModel], given: Mapping[str, Any], *, others: bo
 
 
 def _comment_lines(model: type[BaseModel], key: str, indent: str) -> list[str]:
-    """Return a field's description and allowed values as comment lines."""
+    """Return a field's description and allowed values as YAML comment lines, indented by `indent`."""
     field = model.model_fields[key]
     known = "" if section_model(field.annotation) else f" Allowed: {describe_allowed(field)}."
     start = f"{indent}# "

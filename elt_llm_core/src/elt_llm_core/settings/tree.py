@@ -25,7 +25,7 @@ class SettingsSection(BaseModel):
 
 
 class GroupSettings(SettingsSection):
-    """The permissions of the people in a group that a proxy names."""
+    """The permissions of a group. The proxy that signs people in names each person's groups in a header."""
 
     read: tuple[str, ...] = key((), "Collections that the group may read, such as hr_*.")
     write: tuple[str, ...] = key((), "Collections that the group may change, and therefore also read.")
@@ -433,7 +433,7 @@ class NetworkSettings(SettingsSection):
 
 
 class Settings(SettingsSection):
-    """All settings, which are immutable."""
+    """All settings, by section. They are immutable."""
 
     storage: StorageSettings = Field(default_factory=StorageSettings, description="Where collections are stored.")
     ingest: IngestSettings = Field(default_factory=IngestSettings, description="Which files may be read.")
@@ -466,7 +466,7 @@ class PromptSettings(SettingsSection):
 
 
 class Profile(SettingsSection):
-    """A named set of collections and overrides of the settings."""
+    """A named set of collections to search, with settings that replace the general ones."""
 
     description: str = key("", "The purpose of the profile, in one sentence.")
     collections: tuple[str, ...] = key((), "Collections to search when none are named.")

@@ -13,7 +13,7 @@ StorageBackend = Literal["sqlite", "postgres"]
 
 @dataclass(frozen=True)
 class Workspace:
-    """A workspace. With SQLite, `folder` contains everything.
+    """A data directory with its database. With SQLite, `folder` contains everything.
 
     With PostgreSQL, `folder` contains uploads, models, and a cache of generation files, which any machine can rebuild.
     The connection string is read whenever a connection is opened, so that no object keeps the password.
@@ -50,5 +50,5 @@ class Workspace:
 
 
 def as_workspace(place: Path | Workspace) -> Workspace:
-    """Return the workspace. A path is taken as the folder of a workspace with SQLite."""
+    """Return `place` if it is a workspace. A path is converted to a workspace that uses SQLite in this folder."""
     return place if isinstance(place, Workspace) else Workspace(place)

@@ -10,7 +10,7 @@ from elt_llm_core.store.records import utc_now
 
 @dataclass(frozen=True)
 class StoredCalibration:
-    """A calibration, as JSON text in `fitted`, for a generation's identity and the key of a profile's settings."""
+    """A calibration of answer confidence for one generation and one profile. `fitted` is the calibration as JSON."""
 
     generation: str
     profile: str
@@ -22,7 +22,7 @@ class CalibrationTable(DatabaseTable):
     """The calibrations in a state database, one JSON text for each generation and profile."""
 
     def put(self, collection: str, generation: str, profile: str, fitted: str) -> None:
-        """Store a calibration, replacing the previous one for the same generation and profile."""
+        """Store a calibration (JSON text), replacing the previous one for the same generation and profile."""
         self._database.execute(
             "INSERT INTO calibrations VALUES (?, ?, ?, ?, ?) ON CONFLICT (collection, generation, profile)"
             " DO UPDATE SET fitted = excluded.fitted, created_at = excluded.created_at",
@@ -30,7 +30,7 @@ class CalibrationTable(DatabaseTable):
         )
 
     def find(self, collection: str, generation: str, profile: str) -> str | None:
-        """Return the calibration for exactly this generation and profile, or None."""
+        """Return the calibration (JSON text) for exactly this generation and profile, or None."""
         row: tuple[Any, ...] | None = self._database.row(
             "SELECT fitted FROM calibrations WHERE collection = ? AND generation = ? AND profile = ?",
             (collection, generation, profile),
@@ -58,14 +58,14 @@ class CalibrationTable(DatabaseTable):
 
 Period = Literal["total", "hour", "day"]
 PeriodStart = tuple[Period, str]
-"""A period and its start, which is ISO 8601 in UTC, to the hour or the day, and empty for the total."""
+"""A kind of period and its start in UTC: ("hour", "2026-05-01T14:00Z"), ("day", "2026-05-01") or ("total", "")."""
 
 
 class MetricTable(DatabaseTable):
     """The metrics in a state database, one row per period with data."""
 
     def add(self, further: Mapping[PeriodStart, str], merged: Callable[[str, str], str]) -> None:
-        """Add metrics to the stored rows, by period, atomically. `merged` combines a stored and a new value."""
+        """Add metrics, given by period, to the stored ones atomically. `merged` combines a stored and a new value."""
         with self._database.transaction():
             for (period, start), content in further.items():
                 row = self._database.row("SELECT content FROM measures WHERE period = ? AND start = ?", (period, start))
@@ -77,7 +77,7 @@ class MetricTable(DatabaseTable):
                 )
 
     def of(self, period: Period, since: str = "", most: int = 10_000) -> dict[str, str]:
-        """Return the rows of a kind of period: their contents by start, oldest first.
+        """Return the metrics of all hours, all days or the total: a dict of JSON texts by start, oldest first.
 
         At most the latest `most` rows that start at `since` or later are returned.
         """
@@ -88,5 +88,5 @@ class MetricTable(DatabaseTable):
         return {str(start): str(content) for start, content in reversed(rows)}
 
     def prune(self, period: Period, before: str) -> None:
-        """Delete the rows of a kind of period that start before `before`."""
+        """Delete the metrics of all hours or days that start before `before` (ISO 8601)."""
         self._database.execute("DELETE FROM measures WHERE period = ? AND start < ?", (period, before))

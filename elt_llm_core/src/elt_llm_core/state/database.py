@@ -11,7 +11,7 @@ from elt_llm_core.store.store import migrate_server
 
 STATE_NAME = "state.sqlite3"
 STATE_VERSION = 6
-"""The number of schema steps in the folder `schema`."""
+"""The number of the latest schema step, the file `schema/6.sql`."""
 
 
 def has_state(place: Path | Workspace) -> bool:

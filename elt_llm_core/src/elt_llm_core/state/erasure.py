@@ -26,7 +26,7 @@ MAX_FILE_BYTES = 16 << 20
 
 
 class TraceFiles:
-    """The latest `most` trace files: one per day, or more if it gets full. Several processes may append."""
+    """The trace files, at least one per day with traces. The latest `most` are kept. Several processes may append."""
 
     def __init__(self, data_dir: Path, most: int, largest: int = MAX_FILE_BYTES) -> None:
         self._folder, self._most, self._largest = data_dir / TRACES_FOLDER, most, largest
@@ -108,7 +108,7 @@ class ErasureCounts:
 
 @dataclass(frozen=True)
 class _ErasureRule:
-    """Erases an entry if it quotes a document for which `is_gone` is true, or if it contains one of `words`."""
+    """Decides which entries to erase: those with one of `words`, or a quoted document for which `is_gone` is true."""
 
     is_gone: Callable[[QuotedDocument], bool]
     words: Sequence[str] = ()
@@ -132,7 +132,7 @@ class _ErasureRule:
 
 
 def erase_forgotten(store: Store, collection: str, document_ids: Collection[str]) -> ErasureCounts:
-    """Delete all turns, rows, reviews, feedback and traces that show one of the documents, or raise StoreError."""
+    """Delete all turns, rows, reviews, feedback and traces that show one of the documents. May raise StoreError."""
 
     def is_gone(quoted: QuotedDocument) -> bool:
         return quoted[0] == collection and (quoted[1] in document_ids or quoted[1] == ANY_DOCUMENT)

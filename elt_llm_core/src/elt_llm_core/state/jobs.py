@@ -23,7 +23,7 @@ _NO_LIMIT = (1 << 63) - 1
 
 @dataclass(frozen=True)
 class QueuedJob:
-    """A job in the server's queue. `arguments` depend on `kind`. `result` and `progress` are empty at first."""
+    """A job in the server's queue. `arguments` depend on its `kind`. At first, `progress` and `result` are empty."""
 
     id: str
     kind: str
@@ -77,7 +77,7 @@ class JobQueue(DatabaseTable):
     def next(self, kinds: Collection[str] = (), besides: Collection[str] = (), machine: str = "") -> QueuedJob | None:
         """Return the oldest queued job of these kinds (default: any) whose id is not in `besides`, or None.
 
-        The job stays queued. Jobs for another `machine`, where their files are, are left out.
+        The job stays queued. A job whose files are on another machine than `machine` is not returned.
         """
         rows = self._database.rows(f"{_SELECT_JOB} WHERE status = 'queued' ORDER BY rowid")
         waiting = (job for job in map(_job_from_row, rows) if job.id not in besides)
@@ -129,10 +129,10 @@ class JobQueue(DatabaseTable):
         )
 
     def abandoned(self, identity: str, reason: str) -> None:
-        """Put a job whose process died back into the queue. After `MAX_ATTEMPTS`, it fails with `reason`."""
+        """Put a job whose process died back into the queue, or mark it as failed after `MAX_ATTEMPTS` attempts."""
         job = self.get(identity)
         if job.attempts >= MAX_ATTEMPTS:
-            self.end(identity, "failed", job.result, f"{reason} This was tried {job.attempts} times.")
+            self.end(identity, "failed", job.result, f"{reason} The job was started {job.attempts} times.")
         else:
             self.wait_again(identity, counted=True)
 
@@ -174,7 +174,7 @@ ANY_DOCUMENT = "*"
 _EMPTY_TEXT = "''"
 _OF_ROW = "job = ? AND kind = ? AND part = ? AND row_key = ?"
 ErasePredicate = Callable[[frozenset[QuotedDocument], str], bool]
-"""A function that returns whether to erase an entry, given its quoted documents and its text."""
+"""A function that is given the documents that an entry quotes, and its text. It returns whether to erase the entry."""
 
 
 class JobName(NamedTuple):
@@ -185,7 +185,7 @@ class JobName(NamedTuple):
 
 
 class RowId(NamedTuple):
-    """The identity of a row: its table and its key in the table."""
+    """The identity of a row of a job: the output table that contains it, and its key in that table."""
 
     table: str
     key: str
@@ -193,7 +193,7 @@ class RowId(NamedTuple):
 
 @dataclass(frozen=True)
 class StoredRow:
-    """A finished row of a batch job, with JSON text as `content`. `made_from` is a hash of all the row's inputs."""
+    """A finished row of a batch job. `content` is JSON text, and `made_from` is a hash of all the row's inputs."""
 
     place: RowId
     made_from: str
@@ -254,7 +254,7 @@ class JobRowTable(DatabaseTable):
             )
 
     def all(self, name: JobName) -> dict[RowId, tuple[StoredRow, ...]]:
-        """Return all stored rows of a job by row id: one or two, written with and without a language model."""
+        """Return all stored rows of a job by row id. An id has up to two rows, with and without a language model."""
         rows = self._database.rows(
             "SELECT part, row_key, made_from, content, documents, calls, seconds FROM job_rows"
             " WHERE job = ? AND kind = ? ORDER BY part, row_key, made_from",
@@ -277,7 +277,7 @@ class JobRowTable(DatabaseTable):
             )
 
     def show(self, name: JobName, rows: Iterable[OutputRow]) -> None:
-        """Store the rows of the current output, replacing those of the previous output."""
+        """Store the rows that a job has just written to its output, replacing those of its previous output."""
         values = [
             (*name, number, *row.place, row.content, row.digest, quoted_to_json(row.documents))
             for number, row in enumerate(rows)
@@ -287,7 +287,7 @@ class JobRowTable(DatabaseTable):
             self._database.execute_many("INSERT INTO job_shown VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
 
     def shown(self, name: JobName, *, contents: bool = True) -> dict[RowId, OutputRow]:
-        """Return the rows of the last output in order. Without `contents`, the row contents are empty."""
+        """Return the rows of a job's last output by row id, in order. Unless `contents`, their `content` is empty."""
         rows = self._database.rows(
             f"SELECT part, row_key, {'content' if contents else _EMPTY_TEXT}, digest, documents FROM job_shown"  # noqa: S608
             " WHERE job = ? AND kind = ? ORDER BY place",
@@ -308,7 +308,7 @@ class JobRowTable(DatabaseTable):
     def erase(self, is_gone: ErasePredicate) -> int:
         """Delete every row for which `is_gone` is true, both from the stored rows and from the last output.
 
-        Returns the number of deleted rows, where a row that is in both counts once.
+        Returns the number of deleted rows. A row in both places counts once.
         """
         return len(self._erase_from("job_rows", is_gone) | self._erase_from("job_shown", is_gone))
 
@@ -333,7 +333,7 @@ def quoted_to_json(documents: Iterable[QuotedDocument]) -> str:
 
 @dataclass(frozen=True)
 class StoredReview:
-    """A review of a row that quotes `documents`. `digest` is a hash of the fields that the reviewer saw.
+    """A reviewer's verdict on a row that quotes `documents`. `digest` is a hash of the fields that the reviewer saw.
 
     In the history, `applied` is false if the review was not applied to its row, because a newer review was kept.
     """
@@ -384,7 +384,7 @@ class JobReviewTable(DatabaseTable):
             self._database.execute_many(_ADD_TO_HISTORY, [(*line, True) for line in lines])
 
     def put_aside(self, name: JobName, reviews: Iterable[StoredReview]) -> None:
-        """Add reviews to their rows' history without applying them, unless the history contains the same review."""
+        """Add reviews to the history of their rows without applying them. Reviews that the history has are skipped."""
         new = [
             review
             for review in reviews
@@ -419,8 +419,8 @@ class JobReviewTable(DatabaseTable):
     def erase(self, is_gone: ErasePredicate) -> int:
         """Erase the reviews for which `is_gone` is true, and return how many were erased.
 
-        If the row is still in the output, its review keeps the status. The comment, which may repeat document text, and
-        the documents are erased.
+        If the row is still in the job's output, only the review's comment, which may repeat document text, and its
+        documents are erased. The status stays.
         """
         names = "job, kind, part, row_key"
         rows = self._database.rows(

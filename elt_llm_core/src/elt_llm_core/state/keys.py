@@ -108,7 +108,7 @@ def _key_record(row: Row) -> KeyRecord:
 
 
 class KeyCache(Closeable):
-    """A cache of the keys, which are reloaded when the database has changed.
+    """A cache of the API keys in memory. They are reloaded when the database has changed.
 
     With SQLite, the cache uses its own read-only connection, which never waits for a writer and detects changes by
     others at once (https://www.sqlite.org/pragma.html#pragma_data_version).

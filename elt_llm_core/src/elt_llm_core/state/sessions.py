@@ -36,7 +36,7 @@ class SessionRecord:
 
 @dataclass(frozen=True)
 class ConversationTurn:
-    """One question and its answer. `understood` is the question rewritten to be self-contained."""
+    """A question (`asked`) and its answer. `understood` is the question rewritten so that it needs no earlier turn."""
 
     number: int
     asked: str
@@ -120,7 +120,7 @@ class SessionTable(DatabaseTable):
         return ConversationTurn(number, asked, result.question, result.answer, result, moment)
 
     def move(self, session_id: str, collections: Sequence[str], profile: str) -> None:
-        """Change the collections and profile of a conversation."""
+        """Let the following questions of a conversation search other collections, with another profile."""
         self._database.execute(
             "UPDATE sessions SET collections = ?, profile = ? WHERE id = ?",
             (json.dumps(list(collections)), profile, session_id),
@@ -144,7 +144,7 @@ class SessionTable(DatabaseTable):
         self._database.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
 
     def erase(self, is_gone: Callable[[QueryResult], bool]) -> int:
-        """Delete the turns whose result `is_gone`, and the turns that depend on a deleted turn.
+        """Delete the turns for whose result `is_gone` is true, and the turns that depend on a deleted turn.
 
         A turn depends on a deleted turn if it is a follow-up question directly after it, or if the model read it to
         write the answer. A conversation that has no turns left is deleted. Otherwise its first remaining question
@@ -187,7 +187,7 @@ Verdict = Literal["up", "down"]
 
 @dataclass(frozen=True)
 class RatedAnswer:
-    """A rated answer: a conversation turn (`session`, `turn`) or the answer to a request (`request_id`)."""
+    """The answer that feedback is about: a conversation turn (`session`, `turn`) or one request (`request_id`)."""
 
     owner: str
     question: str

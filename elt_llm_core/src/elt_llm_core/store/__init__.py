@@ -1,1 +1,1 @@
-"""The store: one SQLite file per data directory, and the writer's lock of the directory."""
+"""The store: the database of documents, nodes, vectors and generations of one workspace, and its writer's lock."""

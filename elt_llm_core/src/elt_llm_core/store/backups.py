@@ -47,7 +47,7 @@ def list_backups(data_dir: Path) -> list[Path]:
 
 
 def backup_age(data_dir: Path) -> timedelta | None:
-    """Return the age of the latest daily copy, or None if there is none."""
+    """Return the age of the latest daily copy of the store, or None if there is none."""
     times = [path.stem[-_LENGTH_OF_TIME:] for path in list_backups(data_dir) if path.name.startswith(_DAILY)]
     try:
         return datetime.now(UTC) - datetime.strptime(times[-1], _TIME).replace(tzinfo=UTC) if times else None

@@ -28,7 +28,7 @@ def fill_checksums(database: SqliteDatabase) -> None:
 
 
 def find_damage(database: Database) -> list[str]:
-    """Return the database's faults, each as a phrase: damage to its structure or, if there is none, changed rows.
+    """Return the faults of a database as phrases. Rows are compared with their checksums only if its pages are sound.
 
     The list is empty for a database server, which checks its pages itself whenever it reads them.
     """
@@ -42,7 +42,7 @@ def find_damage(database: Database) -> list[str]:
 
 
 def check_truth(database: SqliteDatabase) -> None:
-    """Raise StoreError if the database is damaged, so that a writer never builds on damaged rows."""
+    """Raise StoreError if the database is damaged. A writer calls this first, so that it never copies damaged rows."""
     if faults := find_damage(database):
         more = f" ({len(faults) - 1} more faults were found)" if len(faults) > 1 else ""
         raise StoreError(

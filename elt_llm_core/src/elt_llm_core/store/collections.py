@@ -1,4 +1,4 @@
-"""Collections with their source folders, the jobs that filled them, their ingest runs, and the last scan's files."""
+"""Tables of collections: their source folders, ingest jobs, ingest runs, and the files found by the last scan."""
 
 import json
 import re
@@ -26,7 +26,7 @@ class CollectionJob:
     files: tuple[str, ...] = ()
 
     def to_json(self) -> str:
-        """Return the ingest job as JSON for the store."""
+        """Return the ingest job as JSON text."""
         return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True)
 
     @staticmethod
@@ -36,7 +36,7 @@ class CollectionJob:
             values = json.loads(text)
             return CollectionJob(str(values["job"]), str(values["group"]), tuple(map(str, values["files"])))
         except (ValueError, KeyError, TypeError) as error:
-            raise StoreError("The job that filled a collection cannot be read.", hint="Run: elt-llm verify") from error
+            raise StoreError("The stored job of a collection cannot be read.", hint="Run: elt-llm verify") from error
 
 
 COLLECTION_NAME = "^[a-z0-9][a-z0-9_-]{0,62}$"
@@ -114,12 +114,12 @@ class CollectionTable(DatabaseTable):
         return int(row[0]) if row else 1
 
     def roots(self, collection: int) -> dict[str, tuple[Path, bool]]:
-        """Return, by name, the path of each source folder and whether the folder was ever ingested as a whole."""
+        """Return the source folders by name: the path, and whether all files below it were ever ingested at once."""
         rows = self._database.rows("SELECT name, path, whole FROM roots WHERE collection = ?", (collection,))
         return {name: (Path(path), bool(whole)) for name, path, whole in rows}
 
     def record_root(self, collection: int, name: str, path: Path, *, whole: bool) -> None:
-        """Store the name and path of a source folder. `whole` stays true once the folder was ingested as a whole."""
+        """Store a source folder. `whole` is true if all its files were ingested at once. True stays true."""
         self._database.execute(
             "INSERT INTO roots (collection, name, path, whole) VALUES (?, ?, ?, ?) ON CONFLICT (collection, name)"
             " DO UPDATE SET path = excluded.path, whole = roots.whole OR excluded.whole",
@@ -140,7 +140,7 @@ class CollectionTable(DatabaseTable):
         )
 
     def unfinished_runs(self) -> list[RunRecord]:
-        """Return the runs that are interrupted or still active."""
+        """Return the ingest runs that were interrupted or are still active."""
         return self._runs("WHERE r.finished_at IS NULL")
 
     def with_unfinished_runs(self) -> set[int]:
@@ -168,7 +168,7 @@ _FILE_COLUMNS = "document_id, root, path, size, modified_ns, checked_ns, content
 
 
 class FileTable(DatabaseTable):
-    """The files of the last scan, by which the next scan recognizes unchanged files."""
+    """The files that the last scan found. The next scan compares their sizes and times to recognise unchanged files."""
 
     def of_collection(self, collection: int) -> dict[str, FileRecord]:
         """Return the files of the last scan by document id."""

@@ -35,7 +35,7 @@ class DocumentCondition:
                 hint=f"Use one of {', '.join(OWNER_FIELDS)}, which documents cannot set by their own content.",
             )
         if not self.values or not all(map(_is_value, self.values)):
-            hint = f"Use at most {_LONGEST_QUOTED} characters; all except ASCII letters and digits count as several."
+            hint = f"It must also have at most {_LONGEST_QUOTED} characters when it is percent-encoded, as in a URL."
             raise UsageError(f"A value of '{self.field}' needs 1 to {LONGEST_VALUE} characters.", hint=hint)
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class DocumentCondition:
         return {"field": self.field, "values": list(self.values)}
 
     def admits(self, metadata: Mapping[str, Any]) -> bool:
-        """Return whether a document with this metadata fulfils the condition. Without the field, it does not."""
+        """Return whether a document with this metadata fulfils the condition. A document without the field does not."""
         return str(metadata.get(self.field, "")) in self.values
 
 
@@ -71,11 +71,11 @@ def admit(conditions: DocumentConditions, metadata: Mapping[str, Any]) -> bool:
 
 
 def owner_folders(fields: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the names of the nested folders for uploads with these owner fields, such as `tenant_id=acme`."""
+    """Return the names of the nested folders for uploads: {"tenant_id": "acme"} -> ("tenant_id=acme",)."""
     return tuple(f"{name}={quote(fields[name], safe='')}" for name in OWNER_FIELDS if fields.get(name))
 
 
 def fields_of_folders(folders: Sequence[str]) -> dict[str, str]:
-    """Return the owner fields that are encoded in folder names made by `owner_folders`."""
+    """Return the owner fields that folder names encode: ["tenant_id=acme"] -> {"tenant_id": "acme"}."""
     pairs = (folder.partition("=") for folder in folders)
     return {name: unquote(value) for name, equals, value in pairs if equals and name in OWNER_FIELDS}

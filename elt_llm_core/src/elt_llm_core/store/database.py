@@ -17,7 +17,7 @@ from elt_llm_core.errors import StoreError
 from elt_llm_core.store.disk import require_space
 
 STORE_VERSION = 3
-"""The number of schema steps in the folder `schema`."""
+"""The number of the latest schema step, the file `schema/3.sql`."""
 STORE_NAME = "store.sqlite3"
 MIN_SQLITE = (3, 51, 3)  # older versions can corrupt a write-ahead log
 Row = tuple[Any, ...]
@@ -47,7 +47,7 @@ class Database(Protocol):
     """
 
     EACH_NUMBER: ClassVar[str]
-    """A table expression with a column `value`, which lists the numbers in its only parameter, a JSON list."""
+    """SQL for a table with one column, `value`, whose rows are the numbers in a JSON list, the only parameter."""
     schema_folder: ClassVar[str]
     """The folder within a package that contains its schema steps."""
 
@@ -68,7 +68,7 @@ class Database(Protocol):
         return found[0] if found else None
 
     def rows_in(self, statement: str, values: Sequence[Any], *leading: Any) -> Iterator[Row]:
-        """Run a statement with `IN ({})` once for each batch of `values`, which come after the parameters `leading`."""
+        """Yield the rows of a statement, whose `IN ({})` gets `values` in batches. `leading` parameters come first."""
         for start in range(0, len(values), _BATCH_SIZE):
             batch = values[start : start + _BATCH_SIZE]
             yield from self.rows(statement.format(placeholders(batch)), (*leading, *batch))
@@ -85,10 +85,10 @@ class Database(Protocol):
         """Run one statement with each list of parameters."""
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Run the block's statements atomically, one block at a time. Transactions cannot be nested."""
+        """Run the statements in the `with` block atomically. Other transactions wait. Transactions cannot be nested."""
 
     def whole(self, table: str, row: str) -> str:
-        """Return an SQL condition that is true. If the row is damaged, the statement fails with StoreError."""
+        """Return an SQL condition that checks a row: it is true, but if the row is damaged, the statement fails."""
 
     def schema_version(self) -> int:
         """Return the number of the last schema step, or 0 for an empty database."""
@@ -97,7 +97,7 @@ class Database(Protocol):
         """Store the number of the last schema step."""
 
     def schema_contains(self, text: str) -> bool:
-        """Return whether a definition in the schema contains `text`, for example because a page is damaged."""
+        """Return whether the definition of a table or index contains `text`."""
 
     def change_mark(self) -> object:
         """Return a value that changes at most a second after others may have changed the database."""
@@ -122,7 +122,8 @@ class SqliteDatabase(Database):
         """Open the file, or create it if `for_writing`. Raises StoreError if the file cannot be opened."""
         if for_writing and sqlite_version() < MIN_SQLITE:
             raise StoreError(
-                f"SQLite {sqlite.sqlite_version} can corrupt a write-ahead log; {MIN_SQLITE} or newer is needed.",
+                f"SQLite {sqlite.sqlite_version} can corrupt a write-ahead log;"
+                f" {'.'.join(map(str, MIN_SQLITE))} or newer is needed.",
                 hint="Run: uv sync --reinstall-package pysqlite3",
             )
         self.path = path
@@ -163,7 +164,7 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Run the block's statements atomically. Transactions cannot be nested."""
+        """Run the statements in the `with` block atomically. Transactions cannot be nested."""
         with self._mutex:
             self.execute("BEGIN IMMEDIATE")
             try:
@@ -175,7 +176,7 @@ class SqliteDatabase(Database):
                 raise
 
     def whole(self, table: str, row: str) -> str:
-        """Return an SQL condition that is true. The statement fails if the row does not match its checksum."""
+        """Return an SQL condition that is true, but makes the statement fail if the row does not match its checksum."""
         return self.checked_tables[table].condition(row)
 
     def schema_version(self) -> int:
@@ -223,7 +224,7 @@ class SqliteDatabase(Database):
             if not busy:
                 return
         raise StoreError(
-            f"A reader keeps the write-ahead log of {self.path} open.",
+            f"A process that reads {self.path} keeps its write-ahead log open.",
             hint="Run the same command again when the reader has ended.",
         )
 
@@ -283,7 +284,7 @@ class DatabaseTable:
         self._database = database
 
     def _whole(self, table: str, row: str) -> str:
-        """Return an SQL condition that is true. If the row is damaged, the statement fails with StoreError."""
+        """Return an SQL condition that checks a row: it is true, but if the row is damaged, the statement fails."""
         return self._database.whole(table, row)
 
 
@@ -307,7 +308,7 @@ class CheckedTable(NamedTuple):
         return found
 
     def condition(self, row: str) -> str:
-        """Return an SQL condition that is true. The statement fails if the row does not match its checksum."""
+        """Return an SQL condition that is true, but makes the statement fail if the row does not match its checksum."""
         refused = f"refuse_row('{self.name}', {row}.{self.key[-1]})"
         return f"CASE WHEN {row}.{CHECKSUM_COLUMN} IS {self.checksum(row)} THEN 1 ELSE {refused} END"
 
@@ -329,12 +330,12 @@ def read_checked_tables(database: SqliteDatabase) -> dict[str, CheckedTable]:
 
 
 def replacing(columns: str) -> str:
-    """Return the assignments for `ON CONFLICT ... DO UPDATE` that overwrite the existing row with the new one."""
+    """Return the assignments that overwrite a row on conflict: "a, b" -> "a = excluded.a, b = excluded.b"."""
     return ", ".join(f"{column} = excluded.{column}" for column in columns.split(", "))
 
 
 def placeholders(values: Sequence[object]) -> str:
-    """Return the placeholders of an SQL statement: one question mark per value, separated by commas."""
+    """Return one SQL placeholder per value: [7, 8, 9] -> "?, ?, ?"."""
     return ", ".join("?" * len(values))
 
 
@@ -370,7 +371,7 @@ def schema_steps(database: Database, package: str) -> int:
 
 
 def apply_schema_step(database: Database, package: str, version: int) -> None:
-    """Run a step `<version>.sql` of a package and set the schema version. The caller opens the transaction."""
+    """Run the file `<version>.sql` of a package and set the schema version. The caller opens the transaction."""
     step = (resources.files(package) / database.schema_folder / f"{version}.sql").read_text(encoding="utf-8")
     for statement in filter(None, map(str.strip, step.split(";\n"))):
         database.execute(statement)

@@ -21,7 +21,7 @@ def sync_file(path: Path) -> None:
 
 
 def sync_tree(folder: Path) -> None:
-    """Flush every file below `folder`, then the directories from the innermost outwards, `folder` last."""
+    """Flush to disk every file and directory below `folder`, from the innermost outwards, and `folder` itself last."""
     for inner, _, names in os.walk(folder, topdown=False):
         for name in names:
             sync_file(Path(inner) / name)

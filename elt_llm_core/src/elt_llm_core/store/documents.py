@@ -39,7 +39,7 @@ class DocumentTable(DatabaseTable):
     """The document versions of all collections."""
 
     def find(self, key: bytes) -> int | None:
-        """Return the document version with this key, or None."""
+        """Return the number of the document version with this key (a hash of file and parsers), or None."""
         row = self._database.row("SELECT id FROM document_versions WHERE key = ?", (key,))
         return int(row[0]) if row else None
 
@@ -68,16 +68,16 @@ class DocumentTable(DatabaseTable):
         )
 
     def with_parts(self, versions: Sequence[int]) -> list[int]:
-        """Return these file versions and the versions of their parts, ascending."""
+        """Return the versions of these files and of their parts, such as the sheets of a workbook, ascending."""
         rows = self._database.rows_in("SELECT id FROM document_versions WHERE part_of IN ({})", versions)
         return sorted([*versions, *(int(version) for (version,) in rows)])
 
     def indexed(self, versions: Sequence[int]) -> list[int]:
-        """Return the versions to index, ascending: of identical documents, only the first by root and path."""
+        """Return the versions to index, ascending. Of identical documents, only the first by path is indexed."""
         return sorted(min(same)[2] for same in self._same_bytes(versions))
 
     def duplicates(self, versions: Sequence[int]) -> dict[str, str]:
-        """Map the id of each duplicate, which is not indexed, to the path of the identical document that is indexed."""
+        """Return the documents that are not indexed: by document id, the path of the identical one that is indexed."""
         found: dict[str, str] = {}
         for same in self._same_bytes(versions):
             first, *others = sorted(same)
@@ -94,7 +94,7 @@ class DocumentTable(DatabaseTable):
         return sorted((str(name), str(identity), str(content)) for name, identity, content in rows)
 
     def summary(self, version: int) -> tuple[str, tuple[str, ...], int]:
-        """Return the outcome, the notes and the number of nodes of a file's version, including nodes of its parts."""
+        """Return a file version's outcome ("ok" or "empty"), its notes, and the number of nodes in it and its parts."""
         row = self._database.row(
             "SELECT outcome, notes, (SELECT count(*) FROM nodes WHERE version IN"
             " (SELECT id FROM document_versions WHERE id = v.id OR part_of = v.id)) FROM document_versions v"
@@ -197,7 +197,7 @@ class DocumentTable(DatabaseTable):
     def add_within(
         self, collection: int, document: NewDocument, part_of: int | None = None, created_at: str | None = None
     ) -> int:
-        """Add one document within the caller's transaction. An import passes `created_at` of the exported document."""
+        """Add one document within the caller's transaction. `created_at` is the current time unless it is given."""
         version = self._insert_version(collection, document, part_of, created_at or utc_now())
         self._database.execute_many(
             f"INSERT INTO nodes (version, ordinal, embedded_hash, {', '.join(_NODE_COLUMNS)})"
@@ -252,7 +252,7 @@ def _metadata(described: NewDocument | NewNode) -> str:
 
 
 def _checksum(checked: Sequence[bytes | str], text: str, stems: Sequence[str], artefacts: Sequence[str]) -> bytes:
-    """Return the checksum of a version. Empty values of the columns in `_CHECKED_LATER` are left out."""
+    """Return the checksum of a document version. Empty values of the columns in `_CHECKED_LATER` are left out."""
     earlier, later = checked[: len(_CHECKED)], [value for value in checked[len(_CHECKED) :] if value]
     return sha256(*earlier, text, *stems, *later, *artefacts)
 
@@ -274,7 +274,7 @@ class StoredFile:
 
 
 def file_versions_of(database: Database, versions: Sequence[int]) -> list[int]:
-    """Return the versions of the whole files that these versions of files or parts belong to, sorted, each once."""
+    """Return the versions of the files to which these versions of files or parts belong, sorted, each once."""
     rows = database.rows_in("SELECT coalesce(part_of, id) FROM document_versions WHERE id IN ({})", versions)
     return sorted({int(number) for (number,) in rows})
 
@@ -323,7 +323,7 @@ def read_version(database: Database, version: int) -> NewDocument:
 
 @dataclass(frozen=True)
 class ForgottenDocument:
-    """A document that ingest skips. `content_hash` is the hash of its file, and `name` the digest of its file name."""
+    """A document to skip at ingest. `content_hash` is the hash of its file, and `name` a hash of its file name."""
 
     document_id: str
     content_hash: bytes
@@ -347,7 +347,7 @@ class ForgottenIdentities:
 
 
 def name_digest(name: str) -> bytes:
-    """Return the digest that represents a file name in the register of forgotten documents."""
+    """Return the hash that is stored instead of a forgotten document's file name."""
     return sha256("file name", name)
 
 

@@ -26,10 +26,10 @@ class SweepCounts:
 def sweep(database: Database, unfinished: Collection[int] = (), *, every: bool = False) -> SweepCounts:
     """Delete document versions, texts and vectors that no generation of any collection contains.
 
-    `unfinished` are the collections with an unfinished run. Their document versions are kept for the next run. While
-    there are such collections, only vectors of removed versions, computed by a model that some generation uses, are
-    deleted. The same holds if all generations use one model and there are at most as many vectors as nodes. `every`
-    also deletes the vectors of models that no generation uses; an unfinished run must then compute its vectors again.
+    `unfinished` are the collections with an unfinished run. Their document versions are kept for the next run. Usually,
+    only vectors of the deleted versions are deleted. If no run is unfinished, and there are several models or more
+    vectors than nodes, all unused vectors are deleted. `every` also deletes the vectors of models that no generation
+    uses; an unfinished run must then compute its vectors again.
     """
     with database.transaction():
         rows = database.rows(f"SELECT id, collection FROM document_versions WHERE id NOT IN ({_KEPT_VERSIONS})")
@@ -110,7 +110,7 @@ def _delete_dead_vectors(database: Database) -> int:
 
 
 def _delete_other_vectors(database: Database, models: Collection[bytes]) -> int:
-    """Delete all vectors except those that these models computed for a text of a node."""
+    """Delete all vectors except those that one of `models` computed for the text of a node."""
     rows = database.rows("SELECT DISTINCT embedded_hash FROM nodes")
     return _delete_vectors_besides(database, {vector_key(it, bytes(digest)) for (digest,) in rows for it in models})
 
@@ -172,7 +172,7 @@ _SHORTEST_TEXT, _SHORTEST_STEM = 12, 10  # characters; shorter samples occur in 
 
 @dataclass(frozen=True)
 class SampleSearch:
-    """The result of a search for samples (words of erased text): counts, and the files that still contain a sample."""
+    """The result of searching files for samples (words of erased text): counts, and the files with a sample."""
 
     samples: int
     files: int
@@ -181,7 +181,7 @@ class SampleSearch:
 
 
 def take_samples(store: Store, versions: Sequence[int]) -> list[str]:
-    """Return samples of some document versions: paths, titles, headings, metadata, first words and long stems."""
+    """Return samples (texts to search for later) of some document versions: paths, titles, metadata, first lines."""
     step = max(1, len(versions) // _VERSIONS_SAMPLED)
     found: list[str] = []
     for version in versions[::step]:
@@ -220,7 +220,7 @@ def _version_samples(store: Store, version: int) -> Iterable[str]:
 
 
 def is_text_published(store: Store, sample: str) -> bool:
-    """Return whether a row still contains the sample. If so, finding it in a file does not mean that erasure failed."""
+    """Return whether a stored row contains the sample, so that a file may contain it although erasure succeeded."""
     text = ["t.text", "v.path", "v.title", "v.sections", "v.metadata"]
     row = store.database.row(
         f"SELECT 1 FROM document_versions v JOIN texts t ON t.id = v.text WHERE {_any_contains(text)}"

@@ -23,7 +23,7 @@ _KNOWN_FILES = """SELECT document_id, root, path, '' AS title, content_hash, siz
 
 @dataclass(frozen=True)
 class KnownFile:
-    """A file of a collection, as one row of the store describes it. `present` is false for an unpublished version."""
+    """A file of a collection, from the last scan or a stored version. An unpublished version is not `present`."""
 
     document_id: str
     root: str
@@ -39,7 +39,7 @@ class KnownFile:
         return self.path.rsplit("/", 1)[-1]
 
     def forgotten(self) -> ForgottenDocument:
-        """Return the file's entry for the forgotten documents, with no content hash if it is empty or not `present`."""
+        """Return the file as a forgotten document. It has no content hash if the file is empty or not `present`."""
         digest = self.content_hash if self.size and self.present else b""
         return ForgottenDocument(self.document_id, digest, name_digest(self.name))
 
@@ -47,7 +47,7 @@ class KnownFile:
 def known_files(store: Store, collection: int, document_ids: Collection[str] | None = None) -> list[KnownFile]:
     """Return the files of the last scan and of every stored version of a collection, sorted by root and path.
 
-    With `document_ids`, only the files of these documents.
+    If `document_ids` is given, only the files of these documents are returned.
     """
     rows = [
         KnownFile(identity, root, path, title, bytes(digest), int(size), bool(present))
@@ -114,7 +114,7 @@ def select_to_forget(store: Store, name: str, reference: str, *, alone: bool = F
 
 
 def _find_named(known: Sequence[KnownFile], reference: str, name: str) -> list[KnownFile]:
-    """Return the rows of the document that `reference` names. Ids are tried before paths, names and titles."""
+    """Return the rows of the document that `reference` names: by its id, else by path, by file name, or by title."""
     ways = (
         [file for file in known if file.document_id == reference],
         [file for file in known if file.path == reference],

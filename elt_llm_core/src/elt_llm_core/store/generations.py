@@ -1,4 +1,4 @@
-"""Generations, their document versions, which one is published, and the pins that keep a generation on disk."""
+"""Tables of generations and their document versions, and the pins that keep a generation on disk while it is read."""
 
 import fcntl
 import json
@@ -25,7 +25,7 @@ class GenerationTable(DatabaseTable):
         """Return one generation. Raises StoreError if its number is not in the store."""
         found = [record for record in self.of_collection(collection) if record.number == number]
         if not found:
-            raise StoreError(f"Generation {number} is not in the store.")
+            raise StoreError(f"Generation {number} is not in the store.", hint="Run: elt-llm status")
         return found[0]
 
     def of_collection(self, collection: int) -> list[GenerationRecord]:
@@ -47,7 +47,7 @@ class GenerationTable(DatabaseTable):
         return [int(version) for (version,) in rows]
 
     def embedded_with(self, fingerprint: bytes) -> list[list[int]]:
-        """Return a list of document versions for each generation whose vectors this model computed."""
+        """Return, for each generation whose vectors this model computed, the list of its document versions."""
         rows = self._database.rows("SELECT collection, number, passport FROM generations")
         of_model = [(row[0], row[1]) for row in rows if json.loads(row[2])["fingerprint_key"] == fingerprint.hex()]
         return [self.versions(collection, number) for collection, number in of_model]
@@ -85,7 +85,7 @@ class GenerationTable(DatabaseTable):
             )
 
     def replace(self, collection: int, old: int, record: GenerationRecord, versions: Sequence[int]) -> None:
-        """Add a rebuilt generation that takes over from `old` as published or previous. `old` is not deleted."""
+        """Add a rebuilt generation and make it the published or previous one if `old` was. `old` is not deleted."""
         with self._database.transaction():
             self._insert(collection, record, versions)
             for pointer in ("published", "previous"):
@@ -215,7 +215,7 @@ def pin_shared(
             server.unlock(key, shared=True)
         number = pointer()
     else:
-        raise StoreError(f"Generations of '{folder.name}' are published too fast.", hint="Run the same command again.")
+        raise StoreError(f"'{folder.name}' is being published again and again.", hint="Run the same command again.")
     unpin = partial(server.unlock, key, shared=True)
     try:
         if provide is None:
@@ -231,7 +231,7 @@ def pin_shared(
 
 
 def is_unpinned(database: Database, collection: int, number: int) -> bool:
-    """Return whether no session of the database server pins a generation. With SQLite, pins are locks on files only."""
+    """Return whether no session of the database server pins a generation. With SQLite, files are locked instead."""
     if isinstance(database, SqliteDatabase):
         return True
     from elt_llm_core.store.postgres import as_server

@@ -19,7 +19,7 @@ _PATIENCE_SECONDS = 0.5  # lock_holder() may hold the lock briefly
 
 @dataclass(frozen=True)
 class LockHolder:
-    """The process that holds the lock, according to the lock file or the server. `host` is empty for this machine."""
+    """The process that holds the writer's lock. `host` is the machine on which it runs, or "" for this machine."""
 
     pid: int
     started_at: str
@@ -27,7 +27,7 @@ class LockHolder:
     host: str = ""
 
     def __str__(self) -> str:
-        """Return id, host, command and start time of the process, for error messages."""
+        """Return a text such as "process 71 on host-b (elt-llm ingest, since 2026-05-01T14:00:00+00:00)"."""
         return f"process {self.pid}{' on ' if self.host else ''}{self.host} ({self.command}, since {self.started_at})"
 
 

@@ -1,4 +1,4 @@
-"""Nodes: the stored chunks of document versions, with their vectors, enrichments and metadata."""
+"""Tables of nodes (the stored chunks of document versions), of their vectors, and of texts that a model added."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ _OF_GENERATION = (
 
 @dataclass(frozen=True)
 class NodeRecord:
-    """The fields of a node that an index needs. They exclude the text, which is read only for chunks to be shown."""
+    """The fields of a node that an index needs. The text is not among them, because it is read only to be shown."""
 
     node_id: str
     version: int
@@ -46,7 +46,7 @@ class NodeTable(DatabaseTable):
         return sorted((NodeRecord(*row) for row in rows), key=lambda node: node.node_id)
 
     def stems_of_versions(self, versions: Sequence[int]) -> dict[str, tuple[str, str, str]]:
-        """Return, by node id, the tokeniser's fingerprint, the stems that it produced, and the embedded text."""
+        """Return (fingerprint of the tokeniser, stems that it produced, embedded text) of each node, by node id."""
         rows = self._database.rows_in(
             "SELECT n.node_id, v.tokeniser, n.stems, n.context, n.text FROM nodes n"
             " JOIN document_versions v ON v.id = n.version WHERE n.version IN ({})",
@@ -60,7 +60,7 @@ class NodeTable(DatabaseTable):
     def stems_in_generation(
         self, collection: int, generation: int, node_ids: Sequence[str], tokeniser: str
     ) -> dict[str, tuple[str | None, str | None]]:
-        """Return (stems, None) by node id, or (None, embedded text) if another tokeniser produced the stored stems."""
+        """Return each node's (stems, None) by id, or (None, embedded text) if another tokeniser stored the stems."""
         statement = (
             "SELECT n.node_id, CASE WHEN v.tokeniser = ? THEN n.stems END,"
             f" CASE WHEN v.tokeniser <> ? THEN n.context || '\n' || n.text END"
@@ -71,7 +71,7 @@ class NodeTable(DatabaseTable):
         return {node_id: (stems, text) for node_id, stems, text in rows}
 
     def contents_of_versions(self, versions: Sequence[int]) -> dict[str, tuple[str, str, str]]:
-        """Return the inputs of the collection hash by node id: context, text, and metadata with page, section, span."""
+        """Return the inputs of the collection hash by node id: (context, text, metadata with page, section, span)."""
         found: dict[str, tuple[str, str, str]] = {}
         for node_id, context, text, metadata, page, section, start, end in self._database.rows_in(
             'SELECT node_id, context, text, metadata, page, section, start, "end" FROM nodes WHERE version IN ({})',
@@ -92,7 +92,7 @@ class NodeTable(DatabaseTable):
         return int(self._database.rows(statement, (json.dumps(list(versions)),))[0][0])
 
     def embedded_hashes(self, versions: Sequence[int]) -> dict[bytes, int]:
-        """Return the distinct hashes of embedded texts, each with the first of these versions that contains it."""
+        """Return the hash of each distinct embedded text, with the first of these versions that contains the text."""
         statement = "SELECT embedded_hash, version FROM nodes WHERE version IN ({}) ORDER BY version, ordinal"
         found: dict[bytes, int] = {}
         for digest, version in self._database.rows_in(statement, versions):
@@ -100,7 +100,7 @@ class NodeTable(DatabaseTable):
         return found
 
     def to_embed(self, versions: Sequence[int]) -> dict[bytes, str]:
-        """Return the distinct texts to embed by hash, ordered by the version and position where each occurs first."""
+        """Return each distinct text to embed, by its hash, in the order in which the texts first occur."""
         found: dict[bytes, str] = {}
         for digest, context, text in self._database.rows_in(
             "SELECT embedded_hash, context, text FROM nodes WHERE version IN ({}) ORDER BY version, ordinal", versions
@@ -176,19 +176,19 @@ class VectorTable(DatabaseTable):
     """The vectors of embedded texts, stored as blobs of little-endian float32."""
 
     def missing(self, fingerprint: bytes, embedded_hashes: Iterable[bytes]) -> list[bytes]:
-        """Return the distinct hashes among `embedded_hashes` that have no vector, in order."""
+        """Return those of the hashes of texts for which the model has no stored vector, each once, in order."""
         keys = {vector_key(fingerprint, digest): digest for digest in embedded_hashes}
         rows = self._database.rows_in("SELECT key FROM vectors WHERE key IN ({})", list(keys))
         present = {bytes(key) for (key,) in rows}
         return [digest for key, digest in keys.items() if key not in present]
 
     def add(self, fingerprint: bytes, embedded_hashes: Sequence[bytes], vectors: NDArray[np.float32]) -> None:
-        """Store one vector per hash in one transaction. Existing vectors are kept."""
+        """Store one vector per text, given by its hash, in one transaction. Vectors that already exist are kept."""
         with self._database.transaction():
             self.add_within(fingerprint, embedded_hashes, vectors)
 
     def add_within(self, fingerprint: bytes, embedded_hashes: Sequence[bytes], vectors: NDArray[np.float32]) -> None:
-        """Store one vector per hash within the caller's transaction. Existing vectors are kept."""
+        """Store one vector per text, given by its hash, within the caller's transaction. Existing vectors are kept."""
         self._database.execute_many(
             "INSERT INTO vectors (key, vector) VALUES (?, ?) ON CONFLICT DO NOTHING",
             [
@@ -216,7 +216,7 @@ class VectorTable(DatabaseTable):
 
 
 class EnrichmentTable(DatabaseTable):
-    """Texts that a language model wrote, by the hash of the model's inputs. An empty text means an unusable reply."""
+    """Context sentences that a language model wrote for chunks, by a hash of its inputs. "" means an unusable reply."""
 
     def known(self, keys: Iterable[bytes]) -> dict[bytes, str]:
         """Return the stored texts by key. Unknown keys are skipped."""

@@ -47,7 +47,7 @@ _Result = TypeVar("_Result")
 
 
 def lock_key(*names: str | int) -> int:
-    """Return the number of an advisory lock, a signed integer of 64 bits."""
+    """Return the number that identifies an advisory lock, computed from `names`: a signed integer of 64 bits."""
     digest = hashlib.sha256("\0".join(("elt-llm", *map(str, names))).encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big", signed=True)
 
@@ -60,16 +60,16 @@ def writer_key(part: str = "") -> int:
 class PostgresDatabase(Database):
     """One session of a PostgreSQL server, which uses the tables of one schema.
 
-    A lost connection is replaced before the next statement, and the shared locks that it held are taken again. A read
-    or the start of a transaction, if interrupted, is repeated once. The writer's connection is never replaced, because
-    the writer's lock is lost with it.
+    A lost connection is replaced before the next statement, and the shared locks that it held are taken again. An
+    interrupted read or start of a transaction is repeated once. The writer's connection is never replaced, because the
+    writer's lock is lost with it.
     """
 
     EACH_NUMBER = "(SELECT CAST(each.value AS bigint) FROM json_array_elements_text(CAST(? AS json)) AS each (value))"
     schema_folder = "schema/postgres"
 
     def __init__(self, workspace: Workspace, schema: str, command: str = "", *, is_writer: bool = False) -> None:
-        """Connect. Processes that wait for a lock are shown `command`. If `is_writer`, take the store's lock.
+        """Connect. `command` is shown to processes that wait for a lock. If `is_writer`, also take the writer's lock.
 
         Raises StoreError, LockHeld if another session writes, or SettingsError if the connection string is not valid.
         """
@@ -89,7 +89,7 @@ class PostgresDatabase(Database):
 
     @property
     def name(self) -> str:
-        """The host, the port and the name of the database."""
+        """The name in messages, such as "PostgreSQL db.example:5432/elt"."""
         info = self._connection.info
         return "PostgreSQL" if self._connection.closed else f"PostgreSQL {info.host}:{info.port}/{info.dbname}"
 
@@ -118,7 +118,7 @@ class PostgresDatabase(Database):
         self._run(lambda: self._connection.cursor().executemany(text.encode(), values))
 
     def copy_rows(self, table: str, rows_of: "Callable[[list[str]], Iterable[Sequence[Any]]]") -> int:
-        """Add rows to a table by COPY and return how many. `rows_of` gets the names of the columns in order.
+        """Add rows to a table by COPY and return their number. `rows_of` receives the column names and returns rows.
 
         In boolean columns, 0 and 1 are converted. Rows that are inserted later get higher ids than these rows.
         """
@@ -163,9 +163,9 @@ class PostgresDatabase(Database):
         self._run(copy)
 
     def rows_with(self, settings: Mapping[str, str], statement: str, many: Sequence[Sequence[Any]]) -> list[list[Row]]:
-        """Return the rows of a statement for each parameter list in `many`, with these settings of the server.
+        """Run a statement once for each parameter list in `many`, and return the rows of each run.
 
-        The settings apply only to the read-only transaction in which the statement runs. It cannot be nested.
+        The statement runs in a read-only transaction with these server settings. The transaction cannot be nested.
         """
         text, order = _translated(statement)
         quoted = (f"SET LOCAL {name} = '{value.replace(chr(39), chr(39) * 2)}'" for name, value in settings.items())
@@ -190,7 +190,7 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Run the block's statements atomically, after every earlier transaction in the same schema.
+        """Run the statements in the `with` block atomically, after every earlier transaction in the same schema.
 
         As with SQLite, a transaction therefore never sees or overwrites the partial changes of another one.
         """
@@ -205,11 +205,11 @@ class PostgresDatabase(Database):
                 raise
 
     def whole(self, table: str, row: str) -> str:
-        """Return a condition that is always true, because the server checks its pages itself."""
+        """Return "TRUE", because the server finds damaged pages itself and rows need no check."""
         return "TRUE"
 
     def schema_version(self) -> int:
-        """Return the number of the last schema step, or 0 if there is none."""
+        """Return the number of the last schema step, or 0 if the database is empty."""
         if self.rows("SELECT to_regclass(?)", (f"{self._schema}.schema_version",)) == [(None,)]:
             return 0
         return int(self.rows(f"SELECT coalesce(max(version), 0) FROM {self._schema}.schema_version")[0][0])
@@ -230,7 +230,7 @@ class PostgresDatabase(Database):
             )
 
     def identity(self) -> str:
-        """Return a text that identifies this database, generated at its first schema step."""
+        """Return a random text that identifies this database. It was generated when the database was created."""
         return str(self.rows("SELECT workspace FROM schema_version ORDER BY version LIMIT 1")[0][0])
 
     def schema_contains(self, text: str) -> bool:
@@ -274,7 +274,7 @@ class PostgresDatabase(Database):
                 self.rows(f"SELECT pg_advisory_unlock{'_shared' if shared else ''}(?)", (key,))
 
     def holds(self, key: int) -> bool:
-        """Return whether this session still holds a lock. Poolers in transaction mode switch between sessions."""
+        """Return whether this session still holds a lock. It may not if a pooler switches between sessions."""
         return bool(self.rows(f"SELECT 1 FROM pg_locks WHERE {_OF_LOCK} AND pid = pg_backend_pid()", _halves(key)))
 
     def server_version(self) -> int:
@@ -313,7 +313,7 @@ class PostgresDatabase(Database):
 
         with self._mutex:
             if self._is_closed:
-                raise StoreError("The connection to PostgreSQL is closed.")
+                raise StoreError("The connection to PostgreSQL is closed.", hint=_AGAIN)
             self._replace_lost_connection()
             within = self._connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
             try:
@@ -352,7 +352,7 @@ class PostgresDatabase(Database):
             self._connection.close()  # the server ends what it cannot roll back
 
     def _named(self, error: "psycopg.Error") -> StoreError:
-        """Convert an error to one of this program, without the server's details, which may quote a document."""
+        """Convert a psycopg error to a StoreError, without the server's details, which may quote a document."""
         import psycopg
 
         code = error.sqlstate or ("22021" if isinstance(error, psycopg.DataError) else "")
@@ -366,28 +366,28 @@ class PostgresDatabase(Database):
 
 
 def as_server(database: Database) -> PostgresDatabase:
-    """Return the database as a PostgresDatabase. Raises TypeError if it is none."""
+    """Return `database`, typed as a PostgresDatabase. Raises TypeError if it is an SQLite database."""
     if not isinstance(database, PostgresDatabase):
         raise TypeError("Only a database server has locks and COPY.")
     return database
 
 
 def caller_settings(conditions: DocumentConditions) -> dict[str, str]:
-    """Return the settings of a transaction that reads for a caller with these conditions."""
+    """Return the server settings of a transaction that reads for a caller with these conditions, by name."""
     values = {one.field: list(one.values) for one in conditions}
     folders = {field: [owner_folders({field: value})[0] for value in of_field] for field, of_field in values.items()}
     return {"role": CALLER_ROLE, "elt_llm.conditions": json.dumps(values), "elt_llm.folders": json.dumps(folders)}
 
 
 class CallerDatabase(PostgresDatabase):
-    """A view of an open database with only the rows that a caller may read. The server enforces it by row policies."""
+    """A view of an open database with only the rows that a caller may read. The server's row policies enforce this."""
 
     def __init__(self, database: PostgresDatabase, conditions: DocumentConditions) -> None:
         self._database, self._settings = database, caller_settings(conditions)
 
     @property
     def name(self) -> str:
-        """The host, the port and the name of the database."""
+        """The name in messages, such as "PostgreSQL db.example:5432/elt"."""
         return self._database.name
 
     @property
@@ -403,7 +403,7 @@ class CallerDatabase(PostgresDatabase):
         """Do nothing, because others use the same connection."""
 
     def _run(self, work: "Callable[[], _Result]", *, is_repeatable: bool = False) -> _Result:
-        raise StoreError("Nothing is written, and no lock is taken, for a caller with conditions.")
+        raise StoreError("A caller with conditions may only read: nothing is written, and no lock is taken.")
 
 
 def admit_callers(database: PostgresDatabase) -> None:
@@ -439,7 +439,7 @@ def grant_points(database: PostgresDatabase, table: str) -> None:
 
 
 def row_security_fault(database: PostgresDatabase) -> str:
-    """Return why row-level security does not restrict reads for callers with conditions, or "" if it does."""
+    """Return why row-level security does not restrict callers with conditions ("there is no role ..."), or ""."""
     row = database.row(
         "SELECT rolsuper OR rolbypassrls, pg_has_role(oid, 'MEMBER'),"
         " has_table_privilege(oid, to_regclass(?), 'SELECT') FROM pg_roles WHERE rolname = ?",
@@ -449,7 +449,7 @@ def row_security_fault(database: PostgresDatabase) -> str:
         return f"there is no role {CALLER_ROLE}"
     bypasses, is_member, may_read = row
     if bypasses:
-        return f"the role {CALLER_ROLE} bypasses it"
+        return f"the role {CALLER_ROLE} bypasses row-level security"
     if not is_member:
         return f"the role of the connection may not act as {CALLER_ROLE}"
     if not may_read:
@@ -458,7 +458,7 @@ def row_security_fault(database: PostgresDatabase) -> str:
         database, tuple(DocumentCondition(field, (secrets.token_hex(8),)) for field in OWNER_FIELDS)
     )
     seen = [table for table in _READ_FOR_CALLERS if nobody.rows(f"SELECT 1 FROM {table} LIMIT 1")]
-    return f"the tables {', '.join(seen)} have no policy" if seen else ""
+    return f"the tables {', '.join(seen)} have no row-level policy" if seen else ""
 
 
 _NO_NUL = "PostgreSQL stores no NUL character. Exclude the document, or use storage.backend: sqlite."
@@ -466,8 +466,9 @@ _HINTS = {
     "57014": "The server's statement_timeout is too short. Run: ALTER ROLE ... SET statement_timeout = '10min'",
     "55P03": _AGAIN,
     "53100": "The disk of the server is full, and nothing was changed. Free space on it, then run the command again.",
-    "53300": "The server has no free connection. Raise max_connections, or stop what uses them.",
-    "42501": "Let its owner run: GRANT CREATE ON DATABASE ... TO ...   (and make the role own both schemas elt_llm)",
+    "53300": "The server has no free connection. Raise max_connections, or stop programs that use connections.",
+    "42501": "Let the database's owner run: GRANT CREATE ON DATABASE ... TO ...   (and make the role own the schemas"
+    " elt_llm and elt_llm_state)",
     "25006": "The server is a read-only replica. Name the primary server in the connection string.",
     "22021": _NO_NUL,
     "22P05": _NO_NUL,
@@ -476,13 +477,13 @@ _HINTS = {
 
 def _connection_lost() -> StoreError:
     return StoreUnavailable(
-        "The connection to PostgreSQL was lost, and its lock with it; nothing was published after that.", hint=_AGAIN
+        "The connection to PostgreSQL was lost, with all its locks. Nothing was published after that.", hint=_AGAIN
     )
 
 
 @lru_cache(maxsize=512)
 def _translated(statement: str) -> tuple[str, tuple[int, ...]]:
-    """Replace `?` and `?2` by psycopg's `%s`. Return the statement and the index of each placeholder's parameter."""
+    """Replace `?` and `?2` by psycopg's `%s`. Return the statement and, for each `%s`, the index of its parameter."""
     order: list[int] = []
 
     def placed(found: re.Match[str]) -> str:
@@ -495,7 +496,7 @@ def _translated(statement: str) -> tuple[str, tuple[int, ...]]:
 
 
 def connect(workspace: Workspace, command: str = "") -> "psycopg.Connection[Row]":
-    """Connect to a workspace's server. Raises SettingsError for a bad connection string, StoreError otherwise."""
+    """Connect to a workspace's server. Raises SettingsError for a bad connection string, StoreError if that fails."""
     try:
         import psycopg
     except ImportError as error:
@@ -564,7 +565,7 @@ def _halves(key: int) -> tuple[int, int]:
 
 
 def session_of(database: PostgresDatabase, key: int) -> tuple[str, int, str, str] | None:
-    """Return host, process id, command and start (ISO 8601) of the session that holds a lock, or None."""
+    """Return (host, process id, command, start as ISO 8601) of the session that holds a lock, or None if it is free."""
     row = database.row(
         "SELECT a.application_name, to_char(a.backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS+00:00')"
         f" FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid WHERE {_OF_LOCK}",
@@ -577,7 +578,7 @@ def session_of(database: PostgresDatabase, key: int) -> tuple[str, int, str, str
 
 
 def take_lock(database: PostgresDatabase, key: int, what: str) -> None:
-    """Take a lock in a session. If it is not free for half a second, raises LockHeld, which names its holder."""
+    """Take a lock in a session. Raises LockHeld, which names the holder, if it is not free within half a second."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while not database.try_lock(key):
         if time.monotonic() > deadline:
@@ -608,7 +609,7 @@ def check_session_locks(database: PostgresDatabase, other: PostgresDatabase, key
 
 
 def check_row_security(workspace: Workspace) -> str:
-    """Return why row-level security is not in force in a workspace, or "" if it is."""
+    """Return why row-level security does not restrict a workspace's callers ("there is no role ..."), or ""."""
     with closing(PostgresDatabase(workspace, STORE_SCHEMA)) as database:
         return row_security_fault(database)
 
@@ -635,4 +636,4 @@ def describe_server(workspace: Workspace) -> str:
             if not may:
                 raise StoreError(f"The role may not create tables in the schema {schema}.", hint=_HINTS["42501"])
         version = session.server_version()
-        return f"{session.name}, version {version // 10_000}.{version % 10_000}, session locks hold"
+        return f"{session.name}, version {version // 10_000}.{version % 10_000}, locks stay with a session"

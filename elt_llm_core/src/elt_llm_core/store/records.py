@@ -13,7 +13,7 @@ from elt_llm_core.text.outline import Section
 Outcome = Literal["ok", "empty"]
 MetadataValue = str | int | float | bool | list[str]
 OWNER_FIELDS = ("tenant_id", "knowledge_base_id", "doc_type")
-"""Text fields that only the operator or an upload sets, never a document's own content."""
+"""Metadata fields that only the operator or an upload can set. A document cannot set them by its own content."""
 
 
 def sha256(*parts: bytes | str) -> bytes:
@@ -27,7 +27,7 @@ def sha256(*parts: bytes | str) -> bytes:
 
 
 def canonical_json(value: Any) -> str:
-    """Serialize a value as JSON, such that equal values give equal texts."""
+    """Serialise a value as JSON. Equal values give equal texts."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -84,17 +84,17 @@ class NewDocument:
 
     @property
     def key(self) -> bytes:
-        """The identity of the document version. A file whose key is in the store is not parsed again."""
+        """A hash that identifies the document version. A file whose key is in the store is not parsed again."""
         return version_key(self.document_id, self.content_hash, self.reader, self.chunker, self.extraction)
 
 
 def version_key(document_id: str, content_hash: bytes, reader: str, chunker: str, extraction: str = "") -> bytes:
-    """Return the identity of a document version. It can be computed before the document is parsed."""
+    """Return a hash that identifies a document version. It can be computed before the document is parsed."""
     return sha256(document_id, content_hash, reader, chunker, *([extraction] if extraction else []))
 
 
 def document_id(collection: str, root: str, path: str) -> str:
-    """Return the identity of a document as 32 hex digits, equal for the same path in the same collection."""
+    """Return a document's id: 32 hex digits that depend only on its collection, source folder and path."""
     return sha256(collection, root, path).hex()[:32]
 
 
@@ -119,7 +119,7 @@ class StoredNode:
 
 @dataclass(frozen=True)
 class StoredDocument:
-    """A stored document. `text` is empty in listings."""
+    """A stored document version. `text` is empty if only the description was read."""
 
     version: int
     document_id: str
@@ -150,7 +150,7 @@ def content_key(document_hash: str, part: str, owner: Iterable[Any]) -> tuple[st
 
 @dataclass(frozen=True)
 class FileRecord:
-    """A file as the last scan found it. `outcome` is from that scan, and the published version may be older."""
+    """A file as the last scan found it, with the `outcome` of reading it. The published version may be older."""
 
     document_id: str
     root: str
@@ -165,7 +165,7 @@ class FileRecord:
 
 @dataclass(frozen=True)
 class GenerationRecord:
-    """The row of a generation. `fresh_base` is the latest generation whose Chroma index was built from scratch."""
+    """The row of a generation. `fresh_base` is the last generation whose index was built from scratch, not copied."""
 
     number: int
     created_at: str
@@ -208,7 +208,7 @@ def utc_now() -> str:
 
 @dataclass(frozen=True)
 class EmbeddingFingerprint:
-    """Everything that determines a model's vectors. `digest` is computed from its files or reported by its server."""
+    """Everything that determines a model's vectors. `digest` is a hash of the model, from its files or its server."""
 
     provider: str
     model: str
@@ -225,5 +225,5 @@ class EmbeddingFingerprint:
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).digest()
 
     def __str__(self) -> str:
-        """Return the provider, the model, the dimension and the first digits of the digest."""
+        """Return a text such as "embedded all-MiniLM-L6-v2 (384-d, 8199be6f)"."""
         return f"{self.provider} {self.model} ({self.dimension}-d, {self.digest[:8]})"

@@ -20,9 +20,9 @@ _PAGE_SIZE = 4096
 
 @dataclass(frozen=True)
 class SalvagedRows:
-    """The numbers of copied and lost rows by table. `source` is the file that was read.
+    """The numbers of copied and lost rows, by table. `source` is the file from which they were read.
 
-    If a table's rows can no longer be counted, `lost` is 1 for it.
+    If the rows of a damaged table cannot be counted, its number of lost rows is 1.
     """
 
     source: Path
@@ -45,7 +45,7 @@ def salvage_rows(data_dir: Path, target: SqliteDatabase, workspace: Path) -> Sal
                     return SalvagedRows(source, copied, {name: lost for name, (_, lost) in counts.items() if lost})
     raise StoreError(
         f"Nothing can be read from {data_dir / STORE_NAME}, and there is no backup.",
-        hint=f"Move {data_dir} away, and ingest your documents again.",
+        hint=f"Move {data_dir} to another place, and ingest your documents again.",
     )
 
 
@@ -100,7 +100,7 @@ def _schema_pages(content: bytes) -> list[int]:
 
 
 def _has_tables(target: SqliteDatabase) -> bool:
-    """Return whether the attached database has all columns of all tables, or an older schema without checksums."""
+    """Return whether rows can be read from the attached database: it has all columns, or an older schema."""
     tables = target.checked_tables.values()
     found = {table.name: _columns(target, table) for table in tables}
     if not any(CHECKSUM_COLUMN in columns for columns in found.values()):
@@ -115,7 +115,7 @@ def _columns(target: SqliteDatabase, table: CheckedTable) -> list[str]:
 
 
 def _copy_table(target: SqliteDatabase, table: CheckedTable) -> tuple[int, int]:
-    """Copy the undamaged rows of a table. Return the number copied and the number lost, which is 1 if unknown."""
+    """Copy the undamaged rows of a table. Return (number copied, number lost). An unknown number lost is 1."""
     columns = _columns(target, table)
     if not columns:
         return 0, 0

@@ -41,7 +41,7 @@ UPLOADS_FOLDER = "uploads"
 
 
 class Store(Closeable):
-    """An open workspace. While it is open for writing, its user must hold `writer_lock`."""
+    """An open workspace. While it is open for writing, the caller must hold `writer_lock`."""
 
     def __init__(self, place: Path | Workspace, database: Database) -> None:
         self.workspace = as_workspace(place)
@@ -56,7 +56,7 @@ class Store(Closeable):
         self.generations = GenerationTable(database)
 
     def seen_by(self, conditions: DocumentConditions) -> "Store":
-        """Return the store restricted to these conditions, or the store itself without row-level security.
+        """With row-level security, return a store that reads only what these conditions allow. Else return this store.
 
         Raises StoreError if a test has switched off the program's own conditions and there is no row-level security.
         """
@@ -97,14 +97,14 @@ class Store(Closeable):
         return discard_generation(self.folder(record.name) / str(number), self.trash)
 
     def generation_names(self) -> dict[str, set[str]]:
-        """Return the names of the generations' directories, by collection."""
+        """Return the names of all generations' directories, such as {"handbook": {"1", "2"}}."""
         return {
             record.name: {str(generation.number) for generation in self.generations.of_collection(record.id)}
             for record in self.collections.all()
         }
 
     def is_half_dropped(self, collection: str) -> bool:
-        """Return whether an interrupted drop left files of a collection."""
+        """Return whether an interrupted drop deleted a collection's rows but left its files."""
         known = is_collection_name(collection) and self.folder(collection).is_dir()
         return known and self.collections.find(collection) is None
 
@@ -137,8 +137,8 @@ def has_store(place: Path | Workspace) -> bool:
 def open_store(place: Path | Workspace, *, for_writing: bool = False, claims: bool = True) -> Store:
     """Open a workspace. If `for_writing`, the caller must hold the lock, and the store is created or migrated.
 
-    Unless `claims` is false, the folder must not belong to another database. A writer first checks every row. Raises
-    StoreError if there is nothing to read, if a newer program wrote it, or, for a writer, if the store is damaged.
+    If `claims`, a folder of another database is refused. A writer first checks every row. Raises StoreError
+    if there is nothing to read, if a newer program wrote it, or, for a writer, if the store is damaged.
     """
     workspace = as_workspace(place)
     data_dir = workspace.folder
@@ -170,7 +170,7 @@ def open_store(place: Path | Workspace, *, for_writing: bool = False, claims: bo
     if schema_version(store.database) < STORE_VERSION:
         store.close()
         raise OutdatedStore(
-            f"{path} was written by an older version.",
+            f"{path} was written by an older version of elt-llm.",
             hint="Run: elt-llm verify   (this command makes a backup and migrates the store)",
         )
     return store
@@ -200,7 +200,7 @@ def _open_shared_store(workspace: Workspace, *, for_writing: bool, claims: bool)
             )
         if present < schema_steps(database, "elt_llm_core.store"):
             raise OutdatedStore(
-                f"{database.name} was written by an older version.",
+                f"{database.name} was written by an older version of elt-llm.",
                 hint="Back up the database, then run: elt-llm verify   (this command migrates it)",
             )
         if claims or (workspace.folder / CACHE_OF).exists():
@@ -228,7 +228,7 @@ def migrate_server(database: Database, package: str) -> None:
 
 
 def claim_folder(folder: Path, identity: str) -> None:
-    """Record which database a workspace's folder belongs to. Raises StoreError if it already belongs to another."""
+    """Record that a workspace's folder belongs to this database. Raises StoreError if it belongs to another one."""
     if write_once(folder / CACHE_OF, identity) != identity:
         raise StoreError(
             f"{folder} contains files of another PostgreSQL database.",
@@ -237,7 +237,7 @@ def claim_folder(folder: Path, identity: str) -> None:
 
 
 def _refuse_other_backend(workspace: Workspace) -> None:
-    """Raise StoreError if the folder belongs to the other kind of database. Its files would be deleted as unknown."""
+    """Raise StoreError if the folder belongs to another kind of database, whose files would be deleted as unknown."""
     folder, is_claimed = workspace.folder, (workspace.folder / CACHE_OF).exists()
     if workspace.is_shared and (folder / STORE_NAME).exists() and not is_claimed:
         raise StoreError(
@@ -354,7 +354,7 @@ def collection_status(store: Store, record: CollectionRecord) -> CollectionStatu
 
 
 def files_in_trouble(files: Iterable[FileRecord]) -> tuple[dict[str, str], ...]:
-    """Describe the files among these that could not be read or contained no text."""
+    """Return the path, outcome and reason of each file that could not be read or contained no text."""
     return tuple(
         {"path": file.path, "outcome": file.outcome, "reason": file.reason}
         for file in files

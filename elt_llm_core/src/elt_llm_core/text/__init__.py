@@ -1,1 +1,1 @@
-"""Pure functions on text: sentences, normal forms, stems, languages, outlines and quotes."""
+"""Pure functions on text: split sentences, normalise, stem, detect the language, and find sections and quotes."""

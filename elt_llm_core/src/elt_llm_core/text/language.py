@@ -13,7 +13,7 @@ MIN_WORDS = 10  # with fewer words, the language is not detected
 
 
 def detect_language(text: str) -> str:
-    """Return the code of the language with the most stopwords at the start of the text, or "en" when unsure."""
+    """Return the code, such as "de", of the language with the most stopwords in the text's start, or "en" if unsure."""
     sample = text[:SAMPLE_CHARACTERS]
     unspaced = UNSPACED.findall(sample)
     if len(unspaced) * 4 > len(sample):  # more than a quarter
@@ -30,7 +30,7 @@ def detect_language(text: str) -> str:
 
 
 def _evidence(counts: Counter[str], code: str) -> int:
-    """Count stopwords, and words with a distinctive letter, because inflected languages have too few stopwords."""
+    """Count a language's stopwords, and words with letters that only this language has, in a text's word counts."""
     stopwords, letters = stopwords_of(code), frozenset(load_language(code).distinctive_letters)
     listed = sum(count for word, count in counts.items() if without_diacritics(word) in stopwords)
     return listed + sum(count for word, count in counts.items() if not letters.isdisjoint(word))
@@ -38,6 +38,6 @@ def _evidence(counts: Counter[str], code: str) -> int:
 
 @cache
 def _candidates() -> tuple[str, ...]:
-    """Return the languages with stopwords. Languages with a list in bm25s come first and win ties."""
+    """Return the codes of the languages with stopwords. Languages with a list in bm25s come first and win ties."""
     codes = filter(stopwords_of, languages())
     return tuple(sorted(codes, key=lambda code: (not load_language(code).bm25s_stopwords, code)))

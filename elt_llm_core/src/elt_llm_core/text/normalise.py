@@ -39,17 +39,17 @@ THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 
 
 def fold(text: str) -> str:
-    """Normalise the text (NFKC): lower case, no diacritics, one kind of quote and dash. Its length may change."""
+    """Return the text (NFKC) in lower case, without diacritics, with one kind of quote and dash: "Ärzte" -> "arzte"."""
     return without_diacritics(lower(text))
 
 
 def words(text: str) -> list[str]:
-    """Return the folded words in order. Codes such as c++, v1.2.3 and u-21 remain whole, and 1,000 becomes 1000."""
+    """Return the folded words of a text. Codes such as c++, v1.2.3 and u-21 remain whole, and 1,000 becomes 1000."""
     return split_words(fold(text))
 
 
 def lower(text: str) -> str:
-    """Fold the text as `fold` does, but keep the diacritics, because stemmers need them."""
+    """Normalise the text as `fold` does, but keep the diacritics, because stemmers need them: "Ärzte" -> "ärzte"."""
     if text.isascii():
         return text.lower().replace("`", "'")
     composed = unicodedata.normalize("NFKC", text.translate(SPELLINGS))
@@ -58,7 +58,7 @@ def lower(text: str) -> str:
 
 
 def without_diacritics(lowered: str) -> str:
-    """Remove the diacritics of Latin and Greek letters from lower-case text."""
+    """Remove the diacritics of Latin and Greek letters from lower-case text: "société" -> "societe"."""
     if lowered.isascii():
         return lowered
     bare = MARKED_LETTER.sub(r"\1", unicodedata.normalize("NFD", lowered))
@@ -66,7 +66,7 @@ def without_diacritics(lowered: str) -> str:
 
 
 def split_words(lowered: str) -> list[str]:
-    """Split text that is already in lower case into words, as `words` does."""
+    """Split text that `fold` or `lower` returned into words: "u.s. c++ 1,000" -> ["us", "c++", "1000"]."""
     result: list[str] = []
     for word in WORD.findall(lowered):
         if word.isalnum():

@@ -42,7 +42,7 @@ class Outline:
 
     @cached_property
     def _above(self) -> list[int]:
-        """The index of each section's enclosing section, or -1 if there is none. Takes linear time."""
+        """For each section, the index of the section that contains it, or -1 if there is none."""
         above: list[int] = []
         opened: list[int] = []
         for number, section in enumerate(self.sections):
@@ -70,7 +70,7 @@ class MarkedTerms:
     """Emphasised words at the start of a paragraph, whether or not the paragraph defines them."""
 
     def __bool__(self) -> bool:
-        """Return whether there is at least one marked term."""
+        """Return whether the markup of the document emphasises or defines at least one term."""
         return bool(self.definitions or self.terms or self.leading)
 
     def to_json(self) -> dict[str, list[list[int]]]:
@@ -85,7 +85,7 @@ class MarkedTerms:
         return MarkedTerms(**{name: _valid_offsets(spans.get(name), count, length) for name, count in counts.items()})
 
     def cut(self, start: int, end: int) -> "MarkedTerms":
-        """Return the spans within text[start:end], relative to `start`, without spans that cross `start` or `end`."""
+        """Return the terms that lie completely within text[start:end], with offsets relative to `start`."""
 
         def moved(spans: Sequence[Sequence[int]]) -> list[list[int]]:
             return [[offset - start for offset in span] for span in spans if start <= span[0] and span[-1] <= end]
@@ -94,7 +94,7 @@ class MarkedTerms:
 
 
 def _valid_offsets(value: Any, count: int, length: int) -> Any:
-    """Return the distinct, sorted tuples of `count` ascending offsets within the text, without empty spans."""
+    """Return the valid entries of `value`, each once, sorted. They are `count` ascending offsets within the text."""
     entries = value if isinstance(value, list | tuple) else ()
     lists = (entry for entry in entries if isinstance(entry, list | tuple) and len(entry) == count)
     spans = {tuple(entry) for entry in lists if all(type(one) is int for one in entry)}
@@ -112,7 +112,7 @@ _WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
 def page_label(source: str, page: int | None, section: str | None = None) -> str:
     """Return a label such as "page 3" or, for a workbook, "sheet Elements". Without a page, it is empty.
 
-    A sheet's name is its first heading. Callers that show the section anyway do not pass it, and get no label.
+    A sheet's name is its first heading. Callers that show the section themselves leave it out, and get "" for sheets.
     """
     if page and source.lower().endswith(_WORKBOOKS):
         return f"sheet {section.split(' > ')[0]}" if section else ""

@@ -41,8 +41,8 @@ CLOSED_LINE = re.compile(r"\s*(?:#{1,6}\s|\||```|~~~|[=\-_*]{3,}\s*\Z)")
 def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Return the spans (start, end) of the sentences, in order, without surrounding white space.
 
-    A sentence ends at a full stop, question mark or exclamation mark that closes it, a blank line, a heading, a table
-    row, or the line before a list item or numbered rule. A line break alone does not end a sentence. Each visible
+    A sentence ends at a full stop (not that of an abbreviation), a question mark or an exclamation mark. It also ends
+    before a blank line, heading, table row, list item or numbered rule, but not at any other line break. Each visible
     character lies in exactly one sentence. The time is linear in the text's length.
     """
     spans: list[tuple[int, int]] = []
@@ -81,7 +81,7 @@ def _starts_block(line: str, previous: str) -> bool:
 
 
 def _asks_for_number(before: str, in_brackets: bool) -> bool:
-    """Return whether the number on the next line completes this line, which may end in a word such as "rule"."""
+    """Return whether the line `before` needs the number on the next line, as in "see rule" / "12. of the handbook"."""
     if before[-1] in "(,":
         # After a comma, a number in brackets may be the next item: "(a) pays," / "(b) plays".
         return before[-1] == "(" or not in_brackets
@@ -128,7 +128,7 @@ def _ends_sentence(text: str, sentence_start: int, match: re.Match[str], end: in
 
 
 def _is_abbreviated(text: str, sentence_start: int, stop: int, following: str) -> bool:
-    """Return whether the full stop at `stop` belongs to an abbreviation before it."""
+    """Return whether the full stop at `stop` belongs to an abbreviation such as "Dr." or a number such as "3. Mai"."""
     before = text[max(sentence_start, stop - ABBREVIATION_REACH) : stop]
     if len(before) < ABBREVIATION_REACH and BARE_MARKER.fullmatch(before.strip() + "."):
         return True

@@ -1,4 +1,4 @@
-"""Turn a text into keyword stems: drop stopwords, restore diacritics, stem words, keep codes and numbers."""
+"""Turn a text into stems for keyword search. Stopwords are dropped, and codes and numbers are kept as they are."""
 
 import hashlib
 import re
@@ -13,7 +13,7 @@ _MIN_STEM = 3  # letters before an ending
 
 @cache
 def stopwords_of(language: str) -> frozenset[str]:
-    """Return a language's folded stopwords, or an empty set if its file lists none."""
+    """Return a language's stopwords without diacritics, or an empty set if its file lists none."""
     from bm25s import stopwords
 
     record = load_language(language)
@@ -30,7 +30,7 @@ _VERSION_CODE = re.compile(r"v(\d{1,9}(?:\.\d{1,9}){1,9})")
 
 
 class KeywordTokeniser:
-    """A thread-safe tokeniser that returns Snowball stems. Raises SettingsError if the language is unknown."""
+    """A thread-safe tokeniser that returns Snowball stems, without stopwords. Unknown languages raise SettingsError."""
 
     def __init__(self, language: str = "en") -> None:
         import Stemmer
@@ -48,7 +48,7 @@ class KeywordTokeniser:
         self._lock = Lock()
 
     def stems(self, text: str) -> list[str]:
-        """Return the stems in the order of the text, repeated as often as they occur."""
+        """Return all stems in the order of the text, with repetitions: "the payments paid" -> ["payment", "paid"]."""
         latest_text, latest_stems = self._latest  # the same question is tokenised for each collection
         if text == latest_text:
             return list(latest_stems)
@@ -71,7 +71,7 @@ class KeywordTokeniser:
 
     @property
     def fingerprint(self) -> str:
-        """A SHA-256 in hex that changes whenever any text's stems could change."""
+        """A SHA-256 (hex) of the algorithm, the language and the stopwords. It changes whenever stems could change."""
         import Stemmer
 
         stopwords = "\n".join(sorted(self._stopwords))
@@ -94,7 +94,7 @@ class KeywordTokeniser:
         return list(dict.fromkeys((self._stem(spelled), _unsoften_stem(likely, self.language))))
 
     def _restore_ending(self, word: str) -> str:
-        """Remove the word's diacritics, but spell a known ending with its diacritics."""
+        """Remove a word's diacritics, except in a known ending, so that the stemmer recognises the ending."""
         bare = without_diacritics(word)
         for typed, spelled in self._endings:
             if bare.endswith(typed) and len(bare) >= len(typed) + _MIN_STEM:

@@ -15,7 +15,7 @@ DifferenceKind = Literal["other words", "not in the document", "left out", "othe
 
 @dataclass(frozen=True)
 class QuoteWord:
-    """A word with its punctuation, delimited by white space, at text[start:end]."""
+    """A word with its punctuation, such as "(rule", at text[start:end]. White space delimits words."""
 
     text: str
     start: int
@@ -100,7 +100,7 @@ def quote_differences(quote: str, text: str) -> list[QuoteDifference]:
 
 
 def _start_of_match(word: QuoteWord, quoted: QuoteWord) -> int:
-    """Return where `word` starts, skipping leading punctuation that the quote's first word lacks."""
+    """Return the offset at which `word` starts, after punctuation that the quote's first word does not have."""
     same = word.folded == quoted.folded and word.text.endswith(quoted.text)
     return word.end - len(quoted.text) if same else word.start
 
@@ -111,7 +111,7 @@ def _end_of_match(word: QuoteWord, quoted: QuoteWord) -> int:
 
 
 def _best_window(wanted: Counter[str], words: Sequence[str], length: int) -> tuple[int, int]:
-    """Find the `length` words in a row that contain most wanted words. Return the number of these, and the start."""
+    """Find the `length` adjacent words with the most wanted words. Return the number of wanted words and the start."""
     counts: Counter[str] = Counter()
     current = best = first = 0
     for index, word in enumerate(words):

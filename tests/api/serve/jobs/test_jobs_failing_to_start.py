@@ -62,5 +62,5 @@ def test_a_failed_job_leaves_no_lock_behind(tmp_path: Path) -> None:
         with run_queued_jobs(queue, lambda: loaded):
             ended: QueuedJob = wait_for_job(queue, job.id)
     assert ended.status == "failed"
-    assert "tried 3 times" in ended.error
+    assert "started 3 times" in ended.error
     assert list(locks.iterdir()) == []

@@ -1,4 +1,4 @@
-"""The languages' word lists, which Python rules use. They are read from one TOML file per language in this folder.
+"""Load the languages' word lists, on which all rules about text rely, from one TOML file per language in this folder.
 
 To add a language, add one file, `<ISO 639-1 code>.toml`. Its keys are the fields of `Language` and the names in
 `WORD_LISTS`, which comments in en.toml, de.toml and fr.toml explain. Every key except `name` is optional. A list is a
@@ -43,9 +43,9 @@ class Language:
     distinctive_letters: str = ""
     """Letters that occur in no other of these languages."""
     no_letter_pair_after: str = ""
-    """Letters after which a pair in `letter_pairs` is read as two separate letters."""
+    """Letters after which a pair in `letter_pairs`, such as "ue" for "ü", is read as two separate letters."""
     numbers: Mapping[str, float] = field(default_factory=dict)
-    """The values of cardinal numbers from two on, by spelling, without scales."""
+    """The values of cardinal numbers from two on, by spelling, without those in `scales`."""
     ordinals: Mapping[str, float] = field(default_factory=dict)
     scales: Mapping[str, float] = field(default_factory=dict)
     """The values of hundred, thousand and so on, by spelling, including abbreviations."""
@@ -107,13 +107,13 @@ def words(name: str, codes: Iterable[str] | None = None, *, folded: bool = False
 
 
 def numbers(name: str, *, folded: bool = False) -> Mapping[str, float]:
-    """Return the values in the table `name` by spelling, for all languages with sentence rules together."""
+    """Return the values in the table `name` of all languages with sentence rules: "two" -> 2, "zwei" -> 2."""
     tables: list[Mapping[str, float]] = [getattr(load_language(code), name) for code in rule_languages()]
     return {fold(word) if folded else word: value for table in tables for word, value in table.items()}
 
 
 def month_numbers(codes: Iterable[str] | None = None, *, folded: bool = False) -> dict[str, int]:
-    """Return the number of a month, 1 to 12, by each of its spellings, in these languages (default: in all)."""
+    """Return month numbers by spelling, in these languages (default: in all): {"march": 3, "mar": 3, "märz": 3}."""
     years = [load_language(code).months for code in codes or languages()]
     forms = ((number, form) for year in years for number, month in enumerate(year, start=1) for form in month)
     return {fold(form) if folded else form: number for number, form in forms}
@@ -126,5 +126,5 @@ def month_names(codes: Iterable[str] | None = None, *, folded: bool = False) -> 
 
 
 def alternatives(entries: Iterable[str]) -> str:
-    """Join the entries as alternatives in a regular expression, longest first, without a group around them."""
+    """Join the entries as alternatives of a regular expression, longest first: ["at", "an", "all"] -> "all|an|at"."""
     return "|".join(re.escape(entry) for entry in sorted(set(entries), key=lambda entry: (-len(entry), entry)))
