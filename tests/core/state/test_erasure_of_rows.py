@@ -21,7 +21,8 @@ from elt_llm_core.state.jobs import (
     StoredReview,
     StoredRow,
 )
-from elt_llm_core.store.database import Database, SqliteDatabase, apply_schema_step
+from elt_llm_core.store.database import Database, SqliteDatabase
+from elt_llm_core.store.migrations import apply_schema_step
 from elt_llm_core.store.store import open_store
 from stored.shelf import COLLECTION, put, some_documents, writing
 

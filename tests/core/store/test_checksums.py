@@ -8,8 +8,7 @@ import pytest
 from elt_llm_core.collection.lifecycle import open_generation
 from elt_llm_core.collection.verification import find_store_damage
 from elt_llm_core.errors import StoreError
-from elt_llm_core.store.checksums import find_damage
-from elt_llm_core.store.database import STORE_NAME
+from elt_llm_core.store.database import STORE_NAME, find_damage
 from elt_llm_core.store.store import open_store
 from stored.shelf import COLLECTION, put, some_documents, writing
 

@@ -12,8 +12,9 @@ from elt_llm_core.collection.verification import find_store_damage, verify_colle
 from elt_llm_core.errors import OutdatedStore, StoreError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.store.backups import back_up, backup_faults, list_backups
-from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, SqliteDatabase, schema_version
-from elt_llm_core.store.store import migrate, open_store
+from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, SqliteDatabase
+from elt_llm_core.store.migrations import migrate
+from elt_llm_core.store.store import open_store
 from elt_llm_core.utilities import FAILPOINT_VARIABLE
 from old_stores import unpack
 from sampling import FULL
@@ -42,7 +43,7 @@ def _rows_of(path: Path) -> list[tuple[object, ...]]:
 def _version_of(path: Path) -> int:
     database = SqliteDatabase(path, for_writing=False)
     try:
-        return schema_version(database)
+        return database.schema_version()
     finally:
         database.close()
 
@@ -57,7 +58,7 @@ def test_reading_a_store_with_an_old_schema_is_refused_with_the_command_that_mig
 def test_writing_to_a_store_with_an_old_schema_backs_up_and_migrates_the_store(old: Path) -> None:
     before = _rows_of(old / STORE_NAME)
     with writing(old) as store:
-        assert schema_version(store.database) == STORE_VERSION
+        assert store.database.schema_version() == STORE_VERSION
         assert find_store_damage(store, deep=True) == []
     [backup] = list_backups(old)
     assert backup.name.startswith("store-schema-1-")
@@ -184,5 +185,5 @@ def test_a_migration_without_disk_space_for_a_backup_changes_nothing(old: Path) 
     (old / "backups").write_text("a file where the folder should be")
     with pytest.raises(StoreError, match="backups"):
         back_up(database, 1)
-    assert schema_version(database) == 1
+    assert database.schema_version() == 1
     database.close()

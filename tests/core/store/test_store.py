@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from elt_llm_core.errors import StoreError
 from elt_llm_core.settings.workspace import Workspace
-from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, SqliteDatabase, schema_version
-from elt_llm_core.store.store import migrate, open_store
+from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, SqliteDatabase
+from elt_llm_core.store.migrations import migrate
+from elt_llm_core.store.store import open_store
 
 
 def test_the_error_for_an_empty_data_directory_names_the_command_to_run_first(tmp_path: Path) -> None:
@@ -17,7 +18,7 @@ def test_the_error_for_an_empty_data_directory_names_the_command_to_run_first(tm
 
 def test_a_new_store_has_the_latest_schema_and_is_accessible_only_to_its_owner(tmp_path: Path) -> None:
     with open_store(tmp_path / "data", for_writing=True) as store:
-        assert schema_version(store.database) == STORE_VERSION
+        assert store.database.schema_version() == STORE_VERSION
     assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
 
 

@@ -34,7 +34,8 @@ from elt_llm_core.settings.tree import GRAPH_FROM, IndexSettings
 from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.database import STORE_NAME, SqliteDatabase
 from elt_llm_core.store.lock import writer_lock
-from elt_llm_core.store.store import Store, migrate, open_store
+from elt_llm_core.store.migrations import migrate
+from elt_llm_core.store.store import Store, open_store
 from elt_llm_core.utilities import FAILPOINT_VARIABLE
 from llama_index.core.vector_stores.types import VectorStoreQuery
 from numpy.typing import NDArray

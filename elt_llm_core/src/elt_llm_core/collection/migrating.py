@@ -14,8 +14,7 @@ from elt_llm_core.index.passport import Passport
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.state.database import STATE_NAME, STATE_VERSION, open_state
-from elt_llm_core.store.checksums import check_truth
-from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, Database, SqliteDatabase, schema_version
+from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, Database, SqliteDatabase, check_truth
 from elt_llm_core.store.lock import writer_lock
 from elt_llm_core.store.postgres import PostgresDatabase, as_server
 from elt_llm_core.store.store import CACHE_OF, Store, claim_folder, open_store
@@ -104,7 +103,7 @@ def _source(path: Path, version: int) -> Iterator[SqliteDatabase]:
     if not path.exists():
         raise StoreError(f"There is no {path}.", hint="Name the folder of the workspace to move: --data-dir DIR")
     with closing(SqliteDatabase(path, for_writing=False)) as database:
-        if schema_version(database) != version:
+        if database.schema_version() != version:
             raise StoreError(
                 f"{path} was written by another version of elt-llm.",
                 hint="With storage.backend: sqlite, run: elt-llm verify   (it migrates the store). Then retry.",

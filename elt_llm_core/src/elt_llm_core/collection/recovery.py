@@ -17,13 +17,13 @@ from elt_llm_core.index.contents import ARRAY_PARTS, collection_hash, read_array
 from elt_llm_core.index.passport import PASSPORT_NAME, Passport, damaged_files_in
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.store.backups import BACKUPS_FOLDER
-from elt_llm_core.store.checksums import find_damage
-from elt_llm_core.store.database import STORE_NAME, Database, SqliteDatabase
+from elt_llm_core.store.database import STORE_NAME, Database, SqliteDatabase, find_damage
 from elt_llm_core.store.disk import require_space, sync_file
 from elt_llm_core.store.documents import file_versions_of
+from elt_llm_core.store.migrations import migrate
 from elt_llm_core.store.records import CollectionRecord, GenerationRecord, document_id, utc_now
 from elt_llm_core.store.salvage import SalvagedRows, empty_log, salvage_rows
-from elt_llm_core.store.store import Store, migrate
+from elt_llm_core.store.store import Store
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from elt_llm_core.index.usearch import GraphVectorStore, graph_faults
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.tree import ChromaSettings
 from elt_llm_core.store.backups import backup_faults
-from elt_llm_core.store.checksums import find_damage
+from elt_llm_core.store.database import find_damage
 from elt_llm_core.store.disk import can_write
 from elt_llm_core.store.generations import discard_generation
 from elt_llm_core.store.records import CollectionRecord, GenerationRecord

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from elt_llm_core.errors import StoreError
 from elt_llm_core.settings.workspace import Workspace, as_workspace
-from elt_llm_core.store.database import Database, SqliteDatabase, apply_schema_step, schema_steps, schema_version
+from elt_llm_core.store.database import Database, SqliteDatabase
 from elt_llm_core.store.disk import refuse_network_file_system
-from elt_llm_core.store.store import migrate_server
+from elt_llm_core.store.migrations import apply_schema_step, migrate_server, schema_steps
 
 STATE_NAME = "state.sqlite3"
 STATE_VERSION = 6
@@ -37,10 +37,10 @@ def open_state(place: Path | Workspace) -> Database:
     try:
         # Deleted rows are overwritten, because they may quote a purged document.
         database.execute("PRAGMA secure_delete = ON")
-        if schema_version(database) == STATE_VERSION:
+        if database.schema_version() == STATE_VERSION:
             return database
         with database.transaction():  # if two processes migrate at once, the second one finds the work done
-            version = schema_version(database)
+            version = database.schema_version()
             if version > STATE_VERSION:
                 raise StoreError(
                     f"{database.path} was written by a newer version of elt-llm: it has schema {version},"

@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from elt_llm_core.errors import StoreError
-from elt_llm_core.store.checksums import find_damage
-from elt_llm_core.store.database import Database, SqliteDatabase
+from elt_llm_core.store.database import Database, SqliteDatabase, find_damage
 from elt_llm_core.store.disk import require_space, sync_file
 from elt_llm_core.utilities import Failpoint, failpoint
 

@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import cached_property
-from importlib import resources
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -288,7 +287,10 @@ class DatabaseTable:
         return self._database.whole(table, row)
 
 
+# SQLite notices damage to the structure of a page, but not to the values in a row. Therefore a writer stores a checksum
+# with each row, and checks compare them.
 CHECKSUM_COLUMN = "row_checksum"
+_MAX_FAULTS = 100  # faults that one check lists
 
 
 class CheckedTable(NamedTuple):
@@ -329,6 +331,61 @@ def read_checked_tables(database: SqliteDatabase) -> dict[str, CheckedTable]:
     return found
 
 
+def keep_checksums(database: SqliteDatabase) -> None:
+    """Add temporary triggers, so that this connection stores a checksum with every row that it adds or changes."""
+    for table in read_checked_tables(database).values():
+        same = " AND ".join(f"{column} = NEW.{column}" for column in table.key)
+        columns = ", ".join(table.values + table.blobs)
+        for name, event in (("added", "INSERT"), ("changed", f"UPDATE OF {columns}")):
+            database.execute(
+                f"CREATE TEMP TRIGGER IF NOT EXISTS {table.name}_{name} AFTER {event} ON {table.name} BEGIN"
+                f" UPDATE {table.name} SET {CHECKSUM_COLUMN} = {table.checksum('NEW')} WHERE {same}; END"
+            )
+
+
+def fill_checksums(database: SqliteDatabase) -> None:
+    """Store the checksum of every row, after a migration. The caller opens the transaction."""
+    for table in read_checked_tables(database).values():
+        database.execute(f"UPDATE {table.name} SET {CHECKSUM_COLUMN} = {table.checksum(table.name)}")
+
+
+def find_damage(database: Database) -> list[str]:
+    """Return the faults of a database as phrases. Rows are compared with their checksums only if its pages are sound.
+
+    The list is empty for a database server, which checks its pages itself whenever it reads them.
+    """
+    if not isinstance(database, SqliteDatabase):
+        return []
+    try:
+        found = [str(row[0]) for row in database.rows(f"PRAGMA integrity_check({_MAX_FAULTS})") if row[0] != "ok"]
+        return found or _changed_rows(database)
+    except StoreError as error:
+        return [str(error)]
+
+
+def check_truth(database: SqliteDatabase) -> None:
+    """Raise StoreError if the database is damaged. A writer calls this first, so that it never copies damaged rows."""
+    if faults := find_damage(database):
+        more = f" ({len(faults) - 1} more faults were found)" if len(faults) > 1 else ""
+        raise StoreError(
+            f"{database.path} is damaged: {faults[0].rstrip('.')}{more}.", hint=f"Nothing was changed. {RECOVER_HINT}"
+        )
+
+
+def _changed_rows(database: SqliteDatabase) -> list[str]:
+    found: list[str] = []
+    for table in read_checked_tables(database).values():
+        key = ", ".join(f"CAST(r.{column} AS BLOB)" for column in table.key)  # a damaged text may not be UTF-8
+        rows = database.rows(
+            f"SELECT {key} FROM {table.name} r WHERE r.{CHECKSUM_COLUMN} IS NOT {table.checksum('r')}"
+            f" LIMIT {_MAX_FAULTS}"
+        )
+        for row in rows:
+            place = ", ".join(bytes(part or b"").decode(errors="replace") for part in row)
+            found.append(f"row {place} of {table.name} has changed since it was stored")
+    return found
+
+
 def replacing(columns: str) -> str:
     """Return the assignments that overwrite a row on conflict: "a, b" -> "a = excluded.a, b = excluded.b"."""
     return ", ".join(f"{column} = excluded.{column}" for column in columns.split(", "))
@@ -357,32 +414,3 @@ def _connect(path: Path, for_writing: bool) -> Any:
         connection.execute("PRAGMA query_only = ON")
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
     return connection
-
-
-def schema_version(database: Database) -> int:
-    """Return the schema version of the database, or 0 for an empty file."""
-    return database.schema_version()
-
-
-def schema_steps(database: Database, package: str) -> int:
-    """Return the number of schema steps in a package for this kind of database."""
-    names = [path.name for path in (resources.files(package) / database.schema_folder).iterdir()]
-    return sum(name.endswith(".sql") for name in names)
-
-
-def apply_schema_step(database: Database, package: str, version: int) -> None:
-    """Run the file `<version>.sql` of a package and set the schema version. The caller opens the transaction."""
-    step = (resources.files(package) / database.schema_folder / f"{version}.sql").read_text(encoding="utf-8")
-    for statement in filter(None, map(str.strip, step.split(";\n"))):
-        database.execute(statement)
-    database.set_schema_version(version)
-
-
-def check_not_newer(database: Database) -> None:
-    """Raise StoreError if a newer program wrote this store."""
-    latest = schema_steps(database, "elt_llm_core.store")
-    if schema_version(database) > latest:
-        raise StoreError(
-            f"{database.name} has schema {schema_version(database)}, but this program supports schemas up to {latest}.",
-            hint="Use the newer version of elt-llm that wrote the store.",
-        )

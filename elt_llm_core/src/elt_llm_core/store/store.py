@@ -9,8 +9,6 @@ from typing import Any
 
 from elt_llm_core.errors import OutdatedStore, StoreError
 from elt_llm_core.settings.workspace import Workspace, as_workspace
-from elt_llm_core.store.backups import back_up
-from elt_llm_core.store.checksums import check_truth, fill_checksums, keep_checksums
 from elt_llm_core.store.collections import CollectionTable, FileTable, is_collection_name
 from elt_llm_core.store.conditions import DocumentConditions
 from elt_llm_core.store.database import (
@@ -18,10 +16,6 @@ from elt_llm_core.store.database import (
     STORE_VERSION,
     Database,
     SqliteDatabase,
-    apply_schema_step,
-    check_not_newer,
-    schema_steps,
-    schema_version,
 )
 from elt_llm_core.store.disk import refuse_network_file_system, tree_size, write_once
 from elt_llm_core.store.documents import DocumentTable, ForgottenTable
@@ -33,9 +27,10 @@ from elt_llm_core.store.generations import (
     pin_published,
     pin_shared,
 )
+from elt_llm_core.store.migrations import check_not_newer, migrate, migrate_server, schema_steps
 from elt_llm_core.store.nodes import NodeTable, VectorTable
 from elt_llm_core.store.records import CollectionRecord, FileRecord
-from elt_llm_core.utilities import FAILPOINT_VARIABLE, Closeable, Failpoint, failpoint, leaves_out_conditions
+from elt_llm_core.utilities import FAILPOINT_VARIABLE, Closeable, leaves_out_conditions
 
 UPLOADS_FOLDER = "uploads"
 
@@ -153,7 +148,7 @@ def open_store(place: Path | Workspace, *, for_writing: bool = False, claims: bo
         if not path.exists():
             _refuse_lost_record(data_dir)
         database = SqliteDatabase(path, for_writing=True)
-        if not schema_version(database):
+        if not database.schema_version():
             _refuse_lost_record(data_dir)
         try:
             migrate(database)
@@ -165,9 +160,9 @@ def open_store(place: Path | Workspace, *, for_writing: bool = False, claims: bo
         raise _no_data_error(data_dir)
     store = Store(data_dir, SqliteDatabase(path, for_writing=False))
     check_not_newer(store.database)
-    if not schema_version(store.database):
+    if not store.database.schema_version():
         raise _no_data_error(data_dir)
-    if schema_version(store.database) < STORE_VERSION:
+    if store.database.schema_version() < STORE_VERSION:
         store.close()
         raise OutdatedStore(
             f"{path} was written by an older version of elt-llm.",
@@ -192,7 +187,7 @@ def _open_shared_store(workspace: Workspace, *, for_writing: bool, claims: bool)
             migrate_server(database, "elt_llm_core.store")
             admit_callers(database)
         check_not_newer(database)
-        present = schema_version(database)
+        present = database.schema_version()
         if not present:
             raise StoreError(
                 f"There is no data in {database.name} yet.",
@@ -209,22 +204,6 @@ def _open_shared_store(workspace: Workspace, *, for_writing: bool, claims: bool)
         database.close()
         raise
     return Store(workspace, database)
-
-
-def migrate_server(database: Database, package: str) -> None:
-    """Run a package's missing schema steps in one transaction. Raises StoreError if the database's schema is newer.
-
-    No backup is made, because backing up a server is its operator's task.
-    """
-    with failpoint(Failpoint.MIGRATE), database.transaction():
-        present, latest = schema_version(database), schema_steps(database, package)
-        if present > latest:
-            raise StoreError(
-                f"{database.name} has schema {present}, but this program supports schemas up to {latest}.",
-                hint="Use the newer version of elt-llm that wrote the database.",
-            )
-        for version in range(present + 1, latest + 1):
-            apply_schema_step(database, package, version)
 
 
 def claim_folder(folder: Path, identity: str) -> None:
@@ -249,26 +228,6 @@ def _refuse_other_backend(workspace: Workspace) -> None:
             f"{folder} belongs to a PostgreSQL database.",
             hint="Set storage.backend: postgres. To use SQLite instead, choose another folder: --data-dir DIR.",
         )
-
-
-def migrate(database: SqliteDatabase) -> None:
-    """Check the store for damage, migrate it to the current schema, and keep checksums of rows from now on.
-
-    An outdated store is backed up first, then each schema step is one transaction. Raises StoreError if the store is
-    newer or damaged, or if there is no space for the backup.
-    """
-    check_not_newer(database)
-    present = schema_version(database)
-    if present:
-        check_truth(database)
-    if 0 < present < STORE_VERSION:
-        back_up(database, present)
-    for version in range(present + 1, STORE_VERSION + 1):
-        with failpoint(Failpoint.MIGRATE), database.transaction():
-            apply_schema_step(database, "elt_llm_core.store", version)
-            if version == STORE_VERSION:
-                fill_checksums(database)
-    keep_checksums(database)
 
 
 def _no_data_error(data_dir: Path) -> StoreError:
