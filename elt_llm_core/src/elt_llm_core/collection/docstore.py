@@ -21,7 +21,7 @@ def generation_docstore(generation: Searchable) -> KVDocumentStore:
 
 
 def text_node(node: StoredNode) -> TextNode:
-    """Convert a stored node to a LlamaIndex node. Its text is the chunk's text; the metadata contain the context."""
+    """Convert a stored node to a LlamaIndex node. The context (title, headings) is in its metadata."""
     return TextNode(
         id_=node.node_id,
         text=node.text,

@@ -145,7 +145,7 @@ def _erase_rows(
 
 
 def _search_samples(store: Store, samples: Sequence[str]) -> erasure.SampleSearch:
-    """Search all files for samples of erased text. Delete the stored samples unless one of them was found."""
+    """Search all files for these words of erased text. Delete the stored list of words unless a file has one."""
     kept = erasure.stored_samples(store)
     erasure.erase_samples(store)
     found = erasure.search_samples(store, samples)
@@ -155,7 +155,7 @@ def _search_samples(store: Store, samples: Sequence[str]) -> erasure.SampleSearc
 
 
 def _rebuild_copied_index(store: Store, record: CollectionRecord, progress: ProgressListener) -> bool:
-    """Rebuild the published index if it may contain deleted data, as copies do. Return whether it was rebuilt."""
+    """Rebuild the published index if it is a changed copy, which keeps deleted data. Return whether it was rebuilt."""
     if record.published is None:
         return False
     copied = store.generations.get(record.id, record.published).fresh_base != record.published
@@ -176,7 +176,7 @@ def _files_to_delete(store: Store, chosen: Sequence[CollectionRecord]) -> list[s
 
 
 def _uploads_to_delete(store: Store, chosen: Sequence[CollectionRecord]) -> list[Path]:
-    """Return the uploads to these or unknown collections that are neither published nor waiting to be read."""
+    """Return uploads, neither published nor queued, for the `chosen` collections or for names without a collection."""
     if not (store.data_dir / UPLOADS_FOLDER).is_dir():
         return []
     with closing(open_state(store.workspace)) as state:

@@ -96,7 +96,7 @@ class PointDatabase(Protocol):
         """Return the exact number of points that are alive in the generation of `view`."""
 
     def every_point(self, view: PointsView) -> Iterator[tuple[str, list[int]]]:
-        """Yield the node id and codes of each point that is alive in the generation of `view`, in any order."""
+        """Yield the node id and value codes of each point that is alive in the generation of `view`, in any order."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -197,7 +197,7 @@ def stable_code(field: str, value: FieldValue) -> int:
 
 @dataclass(frozen=True)
 class NodeCodes:
-    """The stable codes (hashes) of the field values of a generation's nodes, as a sum or as a list per node."""
+    """Each node's field values as stable codes (hashes): as a list for one node, and as one sum per node to compare."""
 
     sums: NDArray[np.uint64]
     """The sum of each node's codes, modulo 2**64, shape (nodes,). Nodes with the same codes have equal sums."""
@@ -205,7 +205,7 @@ class NodeCodes:
 
     @classmethod
     def of(cls, fields: FilterFields, size: int) -> "NodeCodes":
-        """Compute the codes of `size` nodes."""
+        """Compute the codes of the field values of `size` nodes."""
         sums, parts = np.zeros(size, dtype=np.uint64), []
         for name in fields.names:
             if (field := fields.get(name)) is not None:
@@ -234,7 +234,7 @@ class NodeCodes:
 
 @dataclass(frozen=True)
 class PointsChange:
-    """The positions in a new generation of points to write, and the ids of nodes whose old points become invalid."""
+    """The points to write, as positions in the new generation, and the nodes whose old points become invalid."""
 
     written: NDArray[np.int64]
     retired: Sequence[str]

@@ -99,7 +99,7 @@ class QdrantPoints(Closeable):
         return collection_name(self.fingerprint)
 
     def is_exact(self, view: PointsView) -> bool:
-        """Return whether every search is exact, as in a folder, which has no graph."""
+        """Return whether every search is exact, as in Qdrant's folder mode, which builds no graph."""
         return self.settings.is_folder
 
     def prepare(self) -> None:
@@ -389,7 +389,7 @@ class PointDatabases(Closeable):
     def __init__(
         self, data_dir: Path, current: IndexSettings | None = None, *, database: Database | None = None
     ) -> None:
-        """Prepare connections. For a database that `current` names, its settings replace those recorded in passports.
+        """Prepare connections. The settings `current` replace those that passports recorded for the same database.
 
         `database` is the workspace's open database, through which points in PostgreSQL are read and written.
         """

@@ -10,7 +10,7 @@ from elt_llm_core.store.records import utc_now
 
 @dataclass(frozen=True)
 class StoredCalibration:
-    """A calibration of answer confidence for one generation and one profile. `fitted` is the calibration as JSON."""
+    """How scores become answer confidences, for one generation and profile. `fitted` has the parameters as JSON."""
 
     generation: str
     profile: str

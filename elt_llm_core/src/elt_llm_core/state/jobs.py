@@ -410,7 +410,7 @@ class JobReviewTable(DatabaseTable):
         return [_stored_review(row) for row in rows]
 
     def rest_on(self, name: JobName, place: RowId, documents: frozenset[QuotedDocument]) -> None:
-        """Replace the stored set of documents that a reviewed row quotes."""
+        """Store which documents a reviewed row quotes now, replacing those of the last run."""
         self._database.execute(
             f"UPDATE job_reviews SET documents = ? WHERE {_OF_ROW}",  # noqa: S608 - column names only
             (quoted_to_json(documents), *name, *place),

@@ -53,8 +53,8 @@ def delete_contents(store: Store, collection: int, generations: Sequence[int], v
     """Delete these generations and document versions, and the vectors that only they used.
 
     The caller opens the transaction. If there are versions, all vectors of models that no generation uses are deleted,
-    since an interrupted run may have left some. So are all enrichments, which are texts written by a language model
-    that do not refer to their source.
+    since an interrupted run may have left some. All context sentences written by a language model are deleted too,
+    because it is not recorded from which document they were written.
     """
     database = store.database
     models = _known_fingerprints(database)

@@ -85,7 +85,7 @@ class GenerationTable(DatabaseTable):
             )
 
     def replace(self, collection: int, old: int, record: GenerationRecord, versions: Sequence[int]) -> None:
-        """Add a rebuilt generation and make it the published or previous one if `old` was. `old` is not deleted."""
+        """Add a rebuilt generation, which replaces `old` as the published or previous one. `old` is not deleted."""
         with self._database.transaction():
             self._insert(collection, record, versions)
             for pointer in ("published", "previous"):
@@ -125,7 +125,7 @@ class GenerationTable(DatabaseTable):
         )
 
     def naming(self, collection: int, versions: Sequence[int]) -> list[int]:
-        """Return the numbers of the generations that contain one of these document versions, ascending."""
+        """Return the numbers of the generations, ascending, that contain one of these document versions."""
         rows = self._database.rows_in(
             "SELECT DISTINCT generation FROM generation_documents WHERE collection = ? AND version IN ({})",
             versions,
