@@ -1,4 +1,4 @@
-"""Exact search agrees with a naive implementation."""
+"""Exact search gives the results of a simple implementation that sorts all cosines."""
 
 from pathlib import Path
 

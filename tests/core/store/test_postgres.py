@@ -101,7 +101,7 @@ def test_a_store_that_is_open_for_writing_cannot_be_opened_for_writing_again(sha
         open_store(shared, for_writing=True)
 
 
-def test_each_job_has_its_own_lock(shared: Workspace) -> None:
+def test_each_batch_job_has_its_own_lock(shared: Workspace) -> None:
     with writer_lock(shared, "job", "jobs/a"), writer_lock(shared, "job", "jobs/b"), writer_lock(shared, "ingest"):
         assert lock_holder(shared, "jobs/a") is not None
         assert lock_holder(shared, "jobs/c") is None
