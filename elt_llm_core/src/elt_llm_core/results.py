@@ -57,7 +57,7 @@ class RetrievedChunk(ResultModel):
 
 
 class CheckedSentence(ResultModel):
-    """One sentence of a model's answer, with the verdict of rules that compared it with the chunks."""
+    """One sentence of a written answer, checked against the chunks by code."""
 
     text: str = Field(description="The sentence, without its citation numbers.")
     verdict: Literal["supported", "partly", "unsupported", "no claim"]
@@ -79,7 +79,7 @@ class TraceStage(ResultModel):
 
 
 class Trace(ResultModel):
-    """What `--explain` shows of one question: all stages of its search and answer, in order."""
+    """The trace of one question: all stages of its search and answer, in order."""
 
     stages: tuple[TraceStage, ...] = ()
 

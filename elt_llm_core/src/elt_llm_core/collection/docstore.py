@@ -55,7 +55,7 @@ class _GenerationValues(BaseKVStore):
         return doc_to_json(text_node(self._generation.nodes([key])[0]))
 
     def get_all(self, collection: str = DEFAULT_COLLECTION) -> dict[str, dict[str, Any]]:
-        """Return every node, or every document with its node ids in order."""
+        """Return all entries of a LlamaIndex table: nodes, or documents with their node ids in order."""
         if collection not in (_NODES, _DOCUMENTS):
             return {}
         nodes = self._generation.nodes(list(self._generation.every_id()))

@@ -209,7 +209,7 @@ def remove_leftovers(store: Store) -> tuple[str, ...]:
 
 
 def has_leftovers(store: Store) -> bool:
-    """Return whether an interrupted run left files behind, or a generation that a repair replaced."""
+    """Return whether interrupted runs left files, or an interrupted repair did not delete the replaced generation."""
     numbers = store.generation_names()
     directories = [path for path in store.data_dir.glob("collections/*/*") if path.is_dir()]
     return (

@@ -52,7 +52,7 @@ def migrate_to_server(target: Workspace, progress: ProgressListener) -> Migratio
     by its hash. From then on, the folder can be used only with this database. The generations' files remain in use. If
     the workspace was already migrated, nothing changes.
 
-    Raises StoreError, and leaves the database unchanged, if it has other data (or keys, or jobs), if the source is
+    Raises StoreError, and leaves the database unchanged, if it already contains other data, if the source is
     damaged or has another schema version, or if a hash differs.
     """
     with (

@@ -155,7 +155,7 @@ def _search_samples(store: Store, samples: Sequence[str]) -> erasure.SampleSearc
 
 
 def _rebuild_copied_index(store: Store, record: CollectionRecord, progress: ProgressListener) -> bool:
-    """Rebuild the published index if it is a changed copy, which keeps deleted data. Return whether it was rebuilt."""
+    """Rebuild the published index if it may contain deleted data, as copied indexes do. Return true if rebuilt."""
     if record.published is None:
         return False
     copied = store.generations.get(record.id, record.published).fresh_base != record.published
@@ -176,7 +176,7 @@ def _files_to_delete(store: Store, chosen: Sequence[CollectionRecord]) -> list[s
 
 
 def _uploads_to_delete(store: Store, chosen: Sequence[CollectionRecord]) -> list[Path]:
-    """Return uploads, neither published nor queued, for the `chosen` collections or for names without a collection."""
+    """Return uploads of the `chosen` collections, and of none, that are neither published nor waiting to be read."""
     if not (store.data_dir / UPLOADS_FOLDER).is_dir():
         return []
     with closing(open_state(store.workspace)) as state:

@@ -50,7 +50,7 @@ _BYTES_TO_OPEN = 1 << 17  # at most so many bytes are written when Chroma opens 
 
 @dataclass(frozen=True)
 class GenerationDamage:
-    """One fault in one generation. It is `healable` if the files can be rebuilt from rows that are undamaged."""
+    """One fault in one generation. `healable` is true if the index can be rebuilt, because the store is undamaged."""
 
     collection: str
     generation: int

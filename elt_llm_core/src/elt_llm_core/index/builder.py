@@ -304,7 +304,7 @@ class _Builder:
         )
 
     def _write(self, contents: _Contents, linked: Mapping[str, Path] | None = None) -> None:
-        """Write all files except the vector index. `linked`: hard links to make, from a new name to an old file."""
+        """Write all files except the vector index. `linked` maps names of links to make to existing files."""
         shutil.rmtree(self.directory, ignore_errors=True)
         self.directory.mkdir(parents=True, mode=0o700)
         (self.directory / PIN_NAME).touch()
@@ -424,7 +424,7 @@ class _Builder:
         known: Mapping[str, str] | None = None,
         lineage: str = "",
     ) -> Passport:
-        """Write the passport and flush all files to the disk. `known` are file hashes that need not be computed."""
+        """Write the passport and flush all files to the disk. `known` has the hashes of unchanged files."""
         clear_reserved_bytes(self.directory / CHROMA_FOLDER)
         recipe = self.recipe
         passport = Passport(

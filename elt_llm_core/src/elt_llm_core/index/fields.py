@@ -51,7 +51,7 @@ class FilterField:
         return hits if self.rows is None else hits[self.rows]
 
     def places_among(self, nodes: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return the indexes of the values that occur in the nodes of a mask, shape (nodes,), ascending."""
+        """Return which values occur in the nodes that a mask selects, as ascending indexes into `values`."""
         rows = np.flatnonzero(nodes) if self.rows is None else np.unique(self.rows[nodes])
         if self.bounds is None:
             codes = self.codes[rows]

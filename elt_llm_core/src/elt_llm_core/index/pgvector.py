@@ -96,7 +96,7 @@ class PgvectorPoints(Closeable):
         self.keep(PROBE.lineage, ())
 
     def rewind(self, view: PointsView) -> None:
-        """Undo everything that was written for generations later than that of `view`."""
+        """Undo what was written for generations later than that of `view`, as by a publish that crashed."""
         table, number = table_name(view.lineage), view.generation
         with _translated():
             if self._exists(table):

@@ -73,7 +73,7 @@ class PointDatabase(Protocol):
         """Create what is missing, and check the dimension, the distance and the permission to write."""
 
     def rewind(self, view: PointsView) -> None:
-        """Undo everything that was written for generations later than that of `view`."""
+        """Undo what was written for generations later than that of `view`, as by a publish that crashed."""
 
     def write(self, view: PointsView, collection: str, points: Iterable[Point]) -> None:
         """Write points that are alive from the generation of `view` on. `collection` only informs administrators."""

@@ -115,7 +115,7 @@ class QdrantPoints(Closeable):
         self.keep(PROBE.lineage, ())
 
     def rewind(self, view: PointsView) -> None:
-        """Undo everything that was written for generations later than that of `view`."""
+        """Undo what was written for generations later than that of `view`, as by a publish that crashed."""
         self._delete([_of_lineage(view.lineage), _range("born", above=view.generation)])
         died = [_of_lineage(view.lineage), _range("died", above=view.generation, below=ALIVE)]
         self._set_died(died, ALIVE)
@@ -198,7 +198,7 @@ class QdrantPoints(Closeable):
             return int(self.client.count(self.name, count_filter=_seen_by(view), exact=True).count)
 
     def every_point(self, view: PointsView) -> Iterator[tuple[str, list[int]]]:
-        """Yield the node id and codes of each point that is alive in the generation of `view`, in any order."""
+        """Yield the node id and value codes of each point that is alive in the generation of `view`, in any order."""
         place: Any = None
         while True:
             with _translated(self.settings):

@@ -90,7 +90,7 @@ class VectorIndexPool(Closeable):
 
     @contextmanager
     def lend(self, folder: Path, exact: ExactVectorStore) -> Iterator["IdVectorStore"]:
-        """Yield a folder's index, or raise CorruptIndex. `exact` repeats a search whose last result ties with the next."""
+        """Yield a folder's index. Searches whose last result ties with the next use `exact`. Raises CorruptIndex."""
         lent = self._take(folder, exact)
         try:
             yield lent.index.store

@@ -122,7 +122,7 @@ _IDENTITY_KEYS = ("n_embd", "n_params", "n_vocab", "size")
 
 
 class OpenAiLikeEmbedding(ServerEmbedding):
-    """An embedding model at a server's /v1/embeddings. Its digest covers its entry in the server's list of models."""
+    """An embedding model at a server's /v1/embeddings. Its digest is a hash of its entry in the server's model list."""
 
     _openai: OpenAiLikeServer = PrivateAttr()
     _declared_context: int = PrivateAttr()

@@ -216,7 +216,7 @@ class IngestSettings(SettingsSection):
 
 
 class ChromaSettings(SettingsSection):
-    """The vector index. All keys but `space` are explained in the HNSW paper (Malkov and Yashunin, 2016)."""
+    """The vector index; see the HNSW paper (Malkov and Yashunin, 2016) for the last three."""
 
     space: Literal["cosine"] = key("cosine", "Distance; vectors are normalised, so cosine only.")
     ef_construction: int = key(

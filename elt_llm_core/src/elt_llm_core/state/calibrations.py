@@ -77,7 +77,7 @@ class MetricTable(DatabaseTable):
                 )
 
     def of(self, period: Period, since: str = "", most: int = 10_000) -> dict[str, str]:
-        """Return the metrics of all hours, all days or the total: a dict of JSON texts by start, oldest first.
+        """Return the metrics of all hours, all days or the total, as JSON texts by the period's start, oldest first.
 
         At most the latest `most` rows that start at `since` or later are returned.
         """

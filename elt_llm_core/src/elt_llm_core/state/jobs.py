@@ -120,7 +120,7 @@ class JobQueue(DatabaseTable):
     def wait_again(self, identity: str, *, counted: bool) -> None:
         """Put a running job back into the queue.
 
-        If `counted` is false, for example because a lock was held, this attempt does not count.
+        If `counted` is false, as when another process held the lock, this attempt does not count towards the maximum.
         """
         self._database.execute(
             "UPDATE queued_jobs SET status = 'queued', pid = NULL, attempts = attempts - ?, updated_at = ?"

@@ -274,7 +274,7 @@ class StoredFile:
 
 
 def file_versions_of(database: Database, versions: Sequence[int]) -> list[int]:
-    """Return the versions of the files to which these versions of files or parts belong, sorted, each once."""
+    """Return the file's version for each of these versions of files or of parts of files, sorted, each once."""
     rows = database.rows_in("SELECT coalesce(part_of, id) FROM document_versions WHERE id IN ({})", versions)
     return sorted({int(number) for (number,) in rows})
 

@@ -97,8 +97,8 @@ class GenerationTable(DatabaseTable):
     def point_at(self, collection: int, number: int) -> None:
         """Publish another kept generation in one transaction.
 
-        The generation published until now becomes the previous one. A second rollback in a row leaves the previous one
-        unchanged, and publishing the previous one ends the rollback. Raises UsageError if there is no generation
+        The generation published until now becomes the previous one. A second rollback in a row does not change the
+        previous one, and publishing the previous one ends the rollback. Raises UsageError if there is no generation
         `number`.
         """
         with self._database.transaction():

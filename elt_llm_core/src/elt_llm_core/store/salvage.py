@@ -115,7 +115,7 @@ def _columns(target: SqliteDatabase, table: CheckedTable) -> list[str]:
 
 
 def _copy_table(target: SqliteDatabase, table: CheckedTable) -> tuple[int, int]:
-    """Copy the undamaged rows of a table. Return (number copied, number lost). An unknown number lost is 1."""
+    """Copy the undamaged rows of a table. Return (number copied, number lost); an unknown number lost counts as 1."""
     columns = _columns(target, table)
     if not columns:
         return 0, 0

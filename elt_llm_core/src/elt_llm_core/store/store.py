@@ -53,7 +53,7 @@ class Store(Closeable):
     def seen_by(self, conditions: DocumentConditions) -> "Store":
         """With row-level security, return a store that reads only what these conditions allow. Else return this store.
 
-        Raises StoreError if neither the program (in a test that switches this off) nor the database would filter.
+        Raises StoreError if a test has switched off the program's filters and there is no row-level security.
         """
         if conditions and self.workspace.is_shared:
             from elt_llm_core.store.postgres import CallerDatabase, as_server

@@ -66,8 +66,8 @@ def find_quote(quote: str, text: str) -> Iterator[tuple[int, int]]:
 def nearest_span(quote: str, text: str, start: int = 0, end: int | None = None) -> tuple[int, int, float] | None:
     """Return the span in text[start:end] with the most words of the quote, as (start, end, share of the quote's words).
 
-    The span is as long as the quote in words, and is trimmed to start and end with words of the quote. Among equal
-    spans, the first is returned, or None if there is no common word. The time is linear in the text's length.
+    The span is as long as the quote in words, and is trimmed to start and end with words of the quote. Among equally
+    good spans, the first is returned, or None if there is no common word. The time is linear in the text's length.
     """
     quoted = list(locate_words(quote))
     wanted = Counter(filter(None, (word.folded for word in quoted)))
