@@ -510,6 +510,6 @@ def test_the_error_for_a_server_without_the_extension_names_the_version_to_insta
     assert "Install pgvector 0.8.4 or newer" in error.hint
 
 
-def test_the_doctor_does_not_check_points_if_pgvector_is_not_in_use(here: PgvectorPlace) -> None:
+def test_the_doctor_command_does_not_check_stored_vectors_if_pgvector_is_not_in_use(here: PgvectorPlace) -> None:
     with writing(here.workspace):
         assert "not checked" in describe_points(here.workspace, is_chosen=False)

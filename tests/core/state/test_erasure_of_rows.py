@@ -140,7 +140,7 @@ def test_a_purge_keeps_job_rows_that_quote_another_collection(data_dir: Path, st
     assert _keys(state)[0] == ["a.md", "b.md"]
 
 
-def test_a_database_with_the_first_schema_gets_the_job_tables(tmp_path: Path) -> None:
+def test_a_state_database_with_the_first_schema_gets_the_job_tables(tmp_path: Path) -> None:
     with closing(SqliteDatabase(tmp_path / STATE_NAME, for_writing=True)) as state:
         apply_schema_step(state, "elt_llm_core.state", 1)
     with closing(open_state(tmp_path)) as state:

@@ -87,7 +87,9 @@ def test_pinning_succeeds_while_an_older_generation_is_deleted(make: Callable[[i
     pin.release()
 
 
-def test_a_missing_published_generation_is_reported(make: Callable[[int], Path], tmp_path: Path) -> None:
+def test_a_published_generation_whose_files_are_missing_is_reported(
+    make: Callable[[int], Path], tmp_path: Path
+) -> None:
     make(1)
     with pytest.raises(StoreError, match=r"generation 2 of 'library' is not in") as caught:
         pin_published(tmp_path / "library", lambda: 2)

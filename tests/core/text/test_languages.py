@@ -19,7 +19,7 @@ from elt_llm_core.text.languages import (
 
 
 @pytest.mark.parametrize("code", languages())
-def test_every_language_file_has_words_that_can_be_read(code: str) -> None:
+def test_every_language_file_has_a_name_and_either_no_months_or_all_twelve(code: str) -> None:
     language = load_language(code)
     assert language.code == code
     assert language.name
