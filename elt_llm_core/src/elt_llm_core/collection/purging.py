@@ -86,7 +86,7 @@ def purge(store: Store, names: Sequence[str], progress: ProgressListener) -> Pur
     """Erase the unpublished text of these collections (default: all), every backup, and the trash.
 
     The caller must hold the writer's lock. After a crash, the purge can be repeated. Raises StoreError if there is too
-    little space to rewrite the database. By then, rows and files are deleted, but its file still contains their bytes.
+    little space to rewrite the database. By then, rows and files are deleted, but the database file has their bytes.
     """
     chosen, addresses = [store.collections.get(name) for name in names] or store.collections.all(), databases_of(store)
     check_databases(store)  # a database that is down would keep vectors of erased text

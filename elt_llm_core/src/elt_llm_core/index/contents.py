@@ -169,7 +169,7 @@ def recall(found: NDArray[np.float32], nearest: NDArray[np.float32]) -> float:
 
 
 def write_arrays(directory: Path, arrays: GenerationArrays) -> None:
-    """Write all arrays into a new directory. If vectors are segmented, the unchanged ones must already be there."""
+    """Write all arrays into a new directory. A file with the unchanged part of segmented vectors must be there."""
     save_array(directory / IDS_NAME, arrays.ids)
     if isinstance(arrays.vectors, SegmentedVectors):
         save_array(directory / CHANGED_NAME, arrays.vectors.changed)
@@ -434,7 +434,7 @@ def clear_reserved_bytes(folder: Path) -> None:
 
 
 def has_uncleared_bytes(folder: Path) -> bool:
-    """Return whether bytes reserved for further vectors are not zero, as in files of older program versions."""
+    """Return whether Chroma's files reserve bytes that are not zero, as those of older program versions do."""
     for path, start in _reserved_regions(folder):
         with path.open("rb") as stream:
             stream.seek(start)

@@ -128,7 +128,7 @@ def open_fields(directory: Path, arrays: Mapping[str, NDArray[np.int64]]) -> Fil
 
 
 def fields_in_memory(fields: Sequence[FilterField], arrays: Mapping[str, NDArray[np.int64]]) -> FilterFields:
-    """Return fields that were just built in the form of those that `open_fields` reads from files."""
+    """Return new fields in the same form as those that `open_fields` reads from files."""
     readers: dict[str, Callable[[], FilterField]] = {field.name: lambda field=field: field for field in fields}  # type: ignore[misc]
     return FilterFields({"page": partial(_page_field, arrays["page"]), **readers})
 
@@ -280,7 +280,7 @@ def _all_document_fields(
 
 
 def _document_fields(documents: Sequence[StoredDocument]) -> list[FilterField]:
-    """Build the fields that identify a document. Identical documents share their ids, paths and titles."""
+    """Build the fields that identify a document. Of identical documents, each has the ids and paths of all."""
     same: dict[tuple[object, ...], list[StoredDocument]] = defaultdict(list)
     for document in documents:
         same[document.content_key].append(document)

@@ -101,7 +101,7 @@ def passport_on_disk(directory: Path, stored: Passport) -> Passport:
 
 
 def generation_identity(collection: str, number: int, passport: Passport) -> str:
-    """Return a text that is unique for each generation. Numbers are not unique: they restart after a drop."""
+    """Return a text that is unique for each generation. Numbers are not: they restart if a collection is dropped."""
     return f"{collection}/{number}/{hashlib.sha256(passport.to_json().encode()).hexdigest()}"
 
 

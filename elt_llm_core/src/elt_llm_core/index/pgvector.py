@@ -396,7 +396,7 @@ def check_extension(database: PostgresDatabase) -> tuple[str, str]:
 
 
 def describe_points(workspace: Workspace, *, is_chosen: bool) -> str:
-    """Check that vectors can be searched in a workspace's database, and describe what is there.
+    """Check that vectors can be searched in a workspace's database. Return a description for `elt-llm doctor`.
 
     The check is skipped if the settings do not choose pgvector (`is_chosen`) and no vectors are stored.
     """

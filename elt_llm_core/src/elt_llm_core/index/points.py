@@ -70,7 +70,7 @@ class PointDatabase(Protocol):
         """Return whether every search in a lineage is exact, so that checking a few searches is enough."""
 
     def prepare(self) -> None:
-        """Create what is missing, and check the dimension, the distance and the permission to write."""
+        """Create missing tables or collections, and check dimension, distance and the permission to write."""
 
     def rewind(self, view: PointsView) -> None:
         """Undo what was written for generations later than that of `view`, as by a publish that crashed."""
@@ -129,18 +129,18 @@ class LineageRecord:
         self.home = str(data_dir.resolve())
 
     def start(self, settings: IndexSettings, fingerprint: EmbeddingFingerprint) -> StoredLineage:
-        """Record a lineage with a new random name, and return it."""
+        """Record a new lineage (generations that will share points) with a random name, and return it."""
         lineage = StoredLineage(uuid.uuid4().hex, settings, fingerprint, self.home, None)
         self.save(lineage)
         return lineage
 
     def all(self) -> list[StoredLineage]:
-        """Return the lineages of this data directory."""
+        """Return the recorded lineages (generations that share points) of this data directory."""
         found = [_parsed_lineage(text) for text in self._texts()]
         return [lineage for lineage in found if lineage is not None and lineage.home == self.home]
 
     def find(self, name: str) -> StoredLineage | None:
-        """Return the lineage with this name, or None if it does not belong to this data directory."""
+        """Return this data directory's lineage (generations that share points) with this name, or None."""
         return next((lineage for lineage in self.all() if lineage.name == name), None)
 
     def save(self, lineage: StoredLineage) -> None:
@@ -219,7 +219,7 @@ class NodeCodes:
         return cls(sums, parts)
 
     def at(self, place: int) -> tuple[list[int], list[str]]:
-        """Return the codes of the node at this position, and its values of `tenant_id` as texts."""
+        """Return the codes (hashes) of the field values of the node at this position, and its tenants."""
         found: list[int] = []
         tenants: list[str] = []
         for field, codes in self._parts:

@@ -172,7 +172,7 @@ def create_openai_like_llm(settings: Settings) -> "LLM":
     from elt_llm_core.models.served_llm import ServedLlm
 
     class OpenAiLikeLlm(ServedLlm, OpenAILike):
-        """LlamaIndex's OpenAILike that also describes its server, verifies prompts and closes its connections."""
+        """LlamaIndex's OpenAILike, which also describes its server, detects truncated prompts and can be closed."""
 
     chosen = settings.openai_like
     client = httpx.Client(**client_options(chosen, server.address, reply_seconds=settings.llm.answer_timeout))

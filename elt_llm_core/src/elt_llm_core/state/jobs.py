@@ -306,9 +306,9 @@ class JobRowTable(DatabaseTable):
         return None if row is None else OutputRow(place, row[0], row[1], quoted_from_json(row[2]))
 
     def erase(self, is_gone: ErasePredicate) -> int:
-        """Delete every row for which `is_gone` is true, both from the stored rows and from the last output.
+        """Delete rows, both stored ones and those of the last output, if `is_gone` is true for their quotes and text.
 
-        Returns the number of deleted rows. A row in both places counts once.
+        Returns the number of deleted rows. A row that is both stored and output counts once.
         """
         return len(self._erase_from("job_rows", is_gone) | self._erase_from("job_shown", is_gone))
 
@@ -417,7 +417,7 @@ class JobReviewTable(DatabaseTable):
         )
 
     def erase(self, is_gone: ErasePredicate) -> int:
-        """Erase the reviews for which `is_gone` is true, and return how many were erased.
+        """Erase reviews if `is_gone` is true for their row's quoted documents or their text. Return how many.
 
         If the row is still in the job's output, only the review's comment, which may repeat document text, and its
         documents are erased. The status stays.

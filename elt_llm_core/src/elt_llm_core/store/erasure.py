@@ -220,7 +220,7 @@ def _version_samples(store: Store, version: int) -> Iterable[str]:
 
 
 def is_text_published(store: Store, sample: str) -> bool:
-    """Return whether a stored row contains the sample, so that a file may contain it although erasure succeeded."""
+    """Return whether a stored row contains the sample. If so, files may contain it although the erasure succeeded."""
     text = ["t.text", "v.path", "v.title", "v.sections", "v.metadata"]
     row = store.database.row(
         f"SELECT 1 FROM document_versions v JOIN texts t ON t.id = v.text WHERE {_any_contains(text)}"
