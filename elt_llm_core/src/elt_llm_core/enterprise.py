@@ -213,7 +213,7 @@ class ModelGraph:
         )
 
     def _links(self, *known: str, directed: bool) -> _Links:
-        """Return each entity's neighbours, by id. Raises UsageError unless the model contains all ids in `known`."""
+        """Return every entity's neighbours, by its id. Raises UsageError if the model lacks one of the ids `known`."""
         for entity_id in known:
             if entity_id not in self._around:
                 hint = nearest_names(entity_id, sorted(self._around))
@@ -244,7 +244,7 @@ def _distances(links: _Links, start: str, most: int) -> dict[str, int]:
 
 
 def _simple_paths(links: _Links, start: str, away: dict[str, int], longest: int) -> Iterator[tuple[str, ...]]:
-    """Yield the simple paths from `start` to the entity whose distance in `away` is 0, in order of length."""
+    """Yield the simple paths from `start`, shortest first. `away` has each entity's distance to the end (0 at it)."""
     waiting: list[tuple[int, tuple[str, ...]]] = [(away[start], (start,))] if start in away else []
     while waiting:
         _, path = heapq.heappop(waiting)

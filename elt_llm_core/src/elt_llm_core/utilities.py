@@ -127,7 +127,7 @@ def install_command(extra: str, *, in_clone: bool | None = None) -> str:
 
 
 def exit_with_replacement(old: str, new: str) -> NoReturn:
-    """Print that the command `old` was replaced by `new`, and exit with the code of wrong usage."""
+    """Print that the command `old` was replaced by `new`, and exit with code 2 (wrong usage)."""
     sys.stderr.write(f"Error: {old} was replaced by: {new}\nSee docs/coming-from-elt-llm-rag.md.\n")
     raise SystemExit(2)
 

@@ -135,7 +135,7 @@ def test_an_export_contains_no_path_of_this_machine(store: Store, tmp_path: Path
 
 @dataclass
 class Forged:
-    """An export file whose members a test edits. The manifest gets the new sizes and hashes unless `lie` was called."""
+    """An export file that a test edits. Then `write` corrects sizes and hashes in its manifest, unless `lie`."""
 
     members: dict[str, bytes]
     honest: bool = True

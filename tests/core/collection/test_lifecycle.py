@@ -60,7 +60,7 @@ def test_a_published_collection_can_be_searched_and_read(store: Store, embedding
         assert generation.arrays.fields["document"].max() == 4
 
 
-def test_a_collection_without_a_generation_names_the_command_that_fills_it(store: Store) -> None:
+def test_the_error_for_a_collection_without_a_generation_names_the_command_that_fills_it(store: Store) -> None:
     store.collections.create(COLLECTION)
     with pytest.raises(UsageError, match="nothing is published") as caught:
         open_generation(store, COLLECTION)
@@ -111,7 +111,9 @@ def test_a_reader_keeps_its_pinned_generation_through_publishing_and_garbage_col
     assert store.database.rows("SELECT count(*) FROM document_versions") == [(5,)]
 
 
-def test_a_reader_pinned_after_a_rollback_reads_every_text(store: Store, embedding: FakeEmbedding) -> None:
+def test_a_reader_that_opens_a_generation_after_a_rollback_reads_every_text(
+    store: Store, embedding: FakeEmbedding
+) -> None:
     put(store, some_documents(2), embedding)
     put(store, some_documents(3, first=10), embedding)
     collect_garbage(store, keep=2)
@@ -297,7 +299,7 @@ def store_with_documents(tmp_path: Path) -> Path:
     return tmp_path / "made"
 
 
-def test_a_small_change_does_not_rebuild_an_index_that_failed_its_check(store: Store) -> None:
+def test_after_an_index_failed_its_recall_check_a_small_change_does_not_build_it_again(store: Store) -> None:
     model, notes = FakeEmbedding(), Notes()
     poor = ChromaSettings(ef_construction=10, ef_search=10, max_neighbors=4)
     documents = some_documents(1000)

@@ -32,7 +32,7 @@ NAME = f"part-0/about-{CANARY}.md"
 
 
 def _occurrences(data_dir: Path) -> list[str]:
-    """Return the files whose bytes or names contain the word that a purge must erase, in any case, as text or JSON."""
+    """Return the files with the word to erase in their bytes (as text or JSON) or name, in capitals or not."""
     forms = {form.encode() for form in (CANARY, FOREIGN.lower(), STEM[:-2])}
     forms |= {b"bersee", FOREIGN.lower().encode("unicode_escape")}
     found = []
@@ -124,7 +124,7 @@ def test_an_ingest_after_a_purge_finds_no_change(data_dir: Path, folder: Path) -
     assert (report.published, report.embedded, report.counts) == (False, 0, {"unchanged": 40})
 
 
-def test_a_purge_removes_backups_trash_and_leftovers(data_dir: Path, folder: Path) -> None:
+def test_a_purge_removes_backups_trash_and_files_of_interrupted_runs(data_dir: Path, folder: Path) -> None:
     _delete_the_file(data_dir, folder)
     for place in (BACKUPS_FOLDER, "trash", f"collections/{COLLECTION}/building-9"):
         write_files(data_dir / place, {"left": CANARY})
@@ -209,7 +209,7 @@ def test_a_purge_does_not_report_erased_text_that_published_documents_also_conta
     assert _purge(tmp_path / "data").check.found_in == ()
 
 
-def test_a_copied_index_is_rebuilt_by_a_purge(data_dir: Path, folder: Path) -> None:
+def test_a_purge_rebuilds_an_index_that_was_copied_from_the_previous_generation(data_dir: Path, folder: Path) -> None:
     _delete_the_file(data_dir, folder)
     receipt = _purge(data_dir)
     assert receipt.rebuilt == (COLLECTION,)

@@ -31,7 +31,7 @@ def here(postgres: "PostgresServer", tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def there(here: Workspace, tmp_path: Path) -> Workspace:
-    """The workspace of another machine, which uses the same database."""
+    """The workspace of another machine, on the same database as `here`."""
     return replace(here, folder=tmp_path / "there")
 
 

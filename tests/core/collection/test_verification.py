@@ -33,7 +33,7 @@ FILES = (
 
 
 def flip(path: Path) -> None:
-    """Invert 64 bytes at an offset that depends on the name."""
+    """Damage a file: invert 64 of its bytes, at an offset that depends on the file's name."""
     content = bytearray(path.read_bytes())
     start = random.Random(path.name).randrange(max(1, len(content) - 64))  # noqa: S311
     for place in range(start, min(start + 64, len(content))):

@@ -1,4 +1,4 @@
-"""The reserved bytes of Chroma's files never publish uninitialised memory."""
+"""The bytes that Chroma's files reserve for further vectors are zeros, not uninitialised memory."""
 
 from elt_llm_core.collection.lifecycle import open_generation
 from elt_llm_core.collection.purging import purge

@@ -43,7 +43,7 @@ def _publish(store: Store, embedding: FakeEmbedding) -> None:
 
 
 def _values(generation: Generation, name: str) -> dict[str, set[Any]]:
-    """Return the values of each node by its text, found by filtering on one value at a time."""
+    """Return the field's values of each node, by the node's text, found by filtering on one value after another."""
     field = generation.filter_fields.get(name)
     assert field is not None
     texts = [node.text for node in generation.nodes(generation.ids)]
@@ -61,7 +61,7 @@ def _only(place: int, count: int) -> Any:
 
 @pytest.fixture(scope="module")
 def fields(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, tuple[str, Values]]:
-    """Return the type and the values of every field by name."""
+    """Return {field name: (type, values by node text)} of a published generation."""
     data_dir: Path = tmp_path_factory.mktemp("fields")
     embedding = FakeEmbedding()
     with writing(data_dir) as store:

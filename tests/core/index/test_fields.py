@@ -1,4 +1,4 @@
-"""Stored fields and their masks agree with a naive implementation."""
+"""Stored filter fields find the same nodes as a simple loop over all nodes."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Exact search agrees with a naive implementation."""
+"""Exact search gives the results of a simple implementation that sorts all cosines."""
 
 from pathlib import Path
 
@@ -65,7 +65,9 @@ def test_exact_search_gives_the_same_order_as_sorting_all_cosines(
 
 
 @given(st.integers(1, 50), st.data())
-def test_the_positions_of_the_ids_at_given_positions_are_these_positions(count: int, data: st.DataObject) -> None:
+def test_looking_up_the_ids_at_positions_and_then_the_positions_of_these_ids_gives_the_same_positions(
+    count: int, data: st.DataObject
+) -> None:
     arrays = _arrays(count)
     wanted = data.draw(st.lists(st.integers(0, count - 1)))
     assert arrays.positions(arrays.ids_at(np.array(wanted, dtype=np.int64))).tolist() == wanted

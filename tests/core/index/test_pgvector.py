@@ -72,13 +72,13 @@ class Graph:
         return f"node-{place:05}"
 
     def best(self, vector: NDArray[np.float32], places: Sequence[int], count: int) -> list[str]:
-        """Return the nearest of these points, computed from the arrays."""
+        """Return the ids of the `count` nearest of the points at `places`, by exact search in memory."""
         chosen = np.array(places)
         order = np.argsort(-(self.vectors[chosen] @ vector), kind="stable")[:count]
         return [self.name(int(place)) for place in chosen[order]]
 
     def recall(self, view: PointsView, places: Sequence[int], count: int = 50) -> float:
-        """Return the share of the nearest points that searches find."""
+        """Return the recall: the share of the exactly nearest points that searches in the database find."""
         asked = questions(40)
         found = self.points.nearest(view, asked, count)
         assert {len(ids) for ids in found} == {count}
@@ -86,7 +86,7 @@ class Graph:
         return sum(len(set(ids) & set(self.best(vector, places, count))) for vector, ids in pairs) / (count * 40)
 
     def scans(self) -> int:
-        """Return how often the graph was scanned."""
+        """Return how often PostgreSQL has used the graph (an index) for a search."""
         self.database.rows("SELECT pg_stat_force_next_flush()")
         name = f"{table_name(LINEAGE).partition('.')[2]}_graph_1"
         [(scans,)] = self.database.rows("SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = ?", (name,))
@@ -215,7 +215,7 @@ class WithoutFilters(PostgresDatabase):
     def rows_with(
         self, settings: Mapping[str, str], statement: str, many: Sequence[Sequence[object]]
     ) -> list[list[tuple[object, ...]]]:
-        """Run the statement without its conditions on codes."""
+        """Run the SQL statement without its filters (conditions on the codes of field values)."""
         bare = statement.replace(" AND codes && CAST(?4 AS bigint[])", "")
         return super().rows_with(settings, bare, [values[:3] for values in many])
 
@@ -371,7 +371,7 @@ def test_lost_points_are_written_again_by_any_machine(here: PgvectorPlace, there
     assert len(here.tables()) == 1
 
 
-def test_a_search_returns_all_results_after_another_machine_dropped_its_table(here: PgvectorPlace) -> None:
+def test_a_search_returns_all_results_after_another_machine_dropped_the_table_of_vectors(here: PgvectorPlace) -> None:
     with writing(here.workspace) as store:
         put(store, some_documents(3), MODEL, index=PGVECTOR)
         with open_store(here.workspace) as reading, open_generation(reading, COLLECTION) as generation:
@@ -510,6 +510,6 @@ def test_the_error_for_a_server_without_the_extension_names_the_version_to_insta
     assert "Install pgvector 0.8.4 or newer" in error.hint
 
 
-def test_the_doctor_does_not_check_points_if_pgvector_is_not_in_use(here: PgvectorPlace) -> None:
+def test_the_doctor_command_does_not_check_stored_vectors_if_pgvector_is_not_in_use(here: PgvectorPlace) -> None:
     with writing(here.workspace):
         assert "not checked" in describe_points(here.workspace, is_chosen=False)

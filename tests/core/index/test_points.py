@@ -43,7 +43,7 @@ PLACES = ["qdrant", pytest.param("qdrant server", marks=pytest.mark.network), "p
 
 @contextmanager
 def _place(request: pytest.FixtureRequest, folder: Path) -> Iterator[PointsPlace]:
-    """Yield an empty workspace of the kind that is the parameter of a fixture."""
+    """Yield an empty workspace whose vectors are in the database that the fixture's parameter names (pgvector, ...)."""
     if request.param == "pgvector":
         postgres: PostgresServer = request.getfixturevalue("postgres")
         yield PgvectorPlace(postgres.workspace(folder))

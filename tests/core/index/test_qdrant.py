@@ -33,7 +33,9 @@ def test_a_copied_data_directory_does_not_change_the_points_of_the_original(tmp_
     assert QdrantPlace(tmp_path / "one").stored() == kept
 
 
-def test_a_publish_without_its_server_fails_with_a_hint_and_changes_nothing(tmp_path: Path) -> None:
+def test_publishing_while_the_qdrant_server_is_unreachable_fails_with_a_hint_and_changes_nothing(
+    tmp_path: Path,
+) -> None:
     with writing(tmp_path) as store:
         put(store, some_documents(2), MODEL, index=QDRANT_FOLDER)
         with pytest.raises(IndexUnavailable, match=r"http://127\.0\.0\.1:9 cannot be reached") as raised:

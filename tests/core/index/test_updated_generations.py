@@ -78,7 +78,7 @@ def _library(count: int) -> Texts:
 
 
 def _edited(texts: Texts, chance: random.Random, step: int) -> Texts:
-    """Remove one document, change a chunk of another, and add a third, sometimes as a copy of an existing one."""
+    """Return the documents without one, with a chunk of another changed, and with a new one, sometimes a copy."""
     edited = {path: list(chunks) for path, chunks in texts.items()}
     edited.pop(chance.choice(sorted(edited)))
     chunks = edited[chance.choice(sorted(edited))]
@@ -89,7 +89,7 @@ def _edited(texts: Texts, chance: random.Random, step: int) -> Texts:
 
 
 def _fields(generation: Generation) -> dict[str, Any]:
-    """Return, by field, its type and for each value the ids of the nodes that have it."""
+    """Return, by field name, the field's type and, for each of its values, which nodes have it."""
     found: dict[str, Any] = {}
     for name in generation.filter_fields.names:
         field = generation.filter_fields.get(name)

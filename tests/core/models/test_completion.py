@@ -117,7 +117,7 @@ def test_a_failure_of_a_custom_model_is_converted_to_a_model_error() -> None:
         complete(Broken(), QUESTION)
 
 
-def test_an_unexpected_error_of_a_model_is_passed_on_unchanged() -> None:
+def test_a_programming_error_in_a_custom_model_is_passed_on_unchanged() -> None:
     class Odd(ScriptedLLM):
         def stream_chat(self, messages: object, **_: object) -> ChatResponseGen:
             yield ChatResponse(message=ChatMessage(role="assistant", content="a"), delta="a")

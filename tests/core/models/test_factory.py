@@ -14,13 +14,13 @@ def test_the_default_embedding_model_is_all_minilm() -> None:
     assert isinstance(create_embedding(Settings()), EmbeddedMiniLm)
 
 
-def test_the_embedded_model_uses_the_configured_prefixes() -> None:
+def test_the_embedding_model_in_this_process_uses_the_configured_prefixes() -> None:
     chosen = {"query_prefix": "query: ", "text_prefix": "passage: "}
     fingerprint = create_embedding(Settings.model_validate({"embedding": chosen})).fingerprint
     assert (fingerprint.query_prefix, fingerprint.text_prefix) == ("query: ", "passage: ")
 
 
-def test_the_embedded_provider_refuses_the_name_of_another_model() -> None:
+def test_the_embedding_provider_embedded_refuses_the_name_of_a_model_that_it_does_not_include() -> None:
     with pytest.raises(SettingsError, match="'bge-m3'") as caught:
         create_embedding(Settings.model_validate({"embedding": {"model": "bge-m3"}}))
     assert caught.value.hint == "Set embedding.model to all-MiniLM-L6-v2 or multilingual-e5-small, or remove it"
@@ -50,7 +50,7 @@ def test_an_openai_like_server_needs_a_model_name(section: str) -> None:
         (create_llm if section == "llm" else create_embedding)(settings)
 
 
-def test_the_provider_extractive_creates_no_language_model() -> None:
+def test_the_setting_llm_provider_extractive_creates_no_language_model() -> None:
     assert choose_llm(Settings.model_validate({"llm": {"provider": "extractive"}})) == LlmChoice(None)
 
 

@@ -43,7 +43,7 @@ except ModelError as error:
 
 
 def known(**sha256: str) -> KnownModel:
-    """Return a model as it is listed. Its checksums are arguments by file name without suffix. Others are unknown."""
+    """Return a known model. Checksums are given by file name without suffix, as in known(model="ab12...")."""
     checksums = {file: sha256[Path(file).stem] for file in FILES if Path(file).stem in sha256}
     return KnownModel(
         name="tiny",
@@ -73,7 +73,7 @@ def models_dir(tmp_path: Path) -> Path:
 
 
 def left_behind(models_dir: Path) -> list[str]:
-    """Every entry in the folder of models."""
+    """Return the names of all files and folders in the models folder."""
     return sorted(path.name for path in models_dir.iterdir()) if models_dir.exists() else []
 
 
@@ -228,7 +228,7 @@ def test_the_error_for_an_unknown_model_name_lists_the_most_similar_names() -> N
     assert find_known_model("BAAI/bge-reranker-base").name == "bge-reranker-base"
 
 
-def test_each_model_in_the_list_has_weights_a_tokenizer_and_a_licence() -> None:
+def test_each_model_that_can_be_pulled_has_weights_a_tokenizer_and_a_licence() -> None:
     for model in known_models():
         assert {"tokenizer.json", "onnx/model.onnx"} <= set(model.files)
         assert set(model.sha256) <= set(model.files)

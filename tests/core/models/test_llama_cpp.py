@@ -1,4 +1,4 @@
-"""A GGUF file is located and loaded in this process, and failures are reported."""
+"""A language model in a GGUF file is located and loaded in this process, and failures are reported."""
 
 from pathlib import Path
 

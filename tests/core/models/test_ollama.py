@@ -1,4 +1,4 @@
-"""Ollama lists its models, and hosted models are recognised."""
+"""The models of an Ollama server are listed, and those that its hosted service runs are recognised."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -66,7 +66,7 @@ def test_a_hosted_model_is_refused_unless_remote_models_are_allowed() -> None:
         create_ollama_llm(allowed).close()
 
 
-def test_the_provider_auto_uses_ollama_if_the_server_has_the_model(server: ModelHttpServer) -> None:
+def test_the_setting_llm_provider_auto_uses_ollama_if_the_server_has_the_model(server: ModelHttpServer) -> None:
     chosen = choose_llm(settings_of("auto", server))
     assert chosen.llm is not None
     assert chosen.note == ""
@@ -84,7 +84,7 @@ NOTES: list[tuple[dict[str, Any], Fault, str]] = [
 
 
 @pytest.mark.parametrize(("section", "fault", "words"), NOTES)
-def test_the_provider_auto_explains_why_no_model_is_used(
+def test_with_the_setting_llm_provider_auto_a_note_explains_why_no_model_is_used(
     server: ModelHttpServer, section: dict[str, Any], fault: Fault, words: str
 ) -> None:
     server.faults.always("/api/tags", fault)

@@ -1,4 +1,4 @@
-"""A real model behind the protocol of Ollama returns real token counts, vectors and finish reasons."""
+"""A real model behind Ollama's protocol gives the token counts, vectors and finish reasons that the client expects."""
 
 from collections.abc import Iterator
 

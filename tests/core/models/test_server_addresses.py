@@ -28,12 +28,12 @@ def test_loopback_and_private_hosts_are_local(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", REMOTE)
-def test_public_and_disguised_hosts_are_remote(host: str) -> None:
+def test_public_hosts_and_hosts_disguised_as_local_are_remote(host: str) -> None:
     assert not is_local_host(host)
 
 
 @given(st.ip_addresses(v=4))
-def test_an_ipv4_address_in_ipv6_form_is_local_if_the_ipv4_address_is(address: ipaddress.IPv4Address) -> None:
+def test_an_ipv4_address_in_ipv6_form_is_local_if_the_ipv4_address_is_local(address: ipaddress.IPv4Address) -> None:
     assert is_local_host(str(address)) == is_local_host(f"::ffff:{address}")
     assert not (is_local_host(str(address)) and address.is_global)
 

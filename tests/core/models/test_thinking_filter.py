@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 
 def fed(pieces: list[str]) -> tuple[str, str]:
-    """Return the answer and the thinking of a text that arrives in pieces."""
+    """Feed a text to a filter in pieces, and return the answer and the thinking that it separated."""
     sieve = ThinkingFilter()
     answer = "".join([*(sieve.feed(piece) for piece in pieces), sieve.finish()])
     return answer, sieve.thinking

@@ -33,7 +33,7 @@ SAMPLE = f"The text tells of {CANARY}."
 
 @pytest.fixture
 def data_dir(tmp_path: Path) -> Path:
-    """Return the data directory of two documents, each with a row that is stored, in the output, and reviewed."""
+    """Return a data directory with two documents. Each has a row of a job, which was also output and reviewed."""
     documents = {"a.md": ["Nothing to tell."], "b.md": [SAMPLE]}
     with writing(tmp_path / "data") as store:
         put(store, documents)
@@ -113,7 +113,7 @@ def test_a_review_keeps_its_status_but_loses_its_comment_on_an_erased_document(d
     assert (review.status, review.reviewer, review.comment) == ("REJECTED", "kim", "")
 
 
-def test_a_comment_with_purged_words_is_erased_from_any_row(data_dir: Path) -> None:
+def test_a_purge_erases_a_review_comment_with_erased_words_whatever_row_it_is_about(data_dir: Path) -> None:
     _keep(data_dir, "c", _quoted(data_dir, "a.md"), "Nothing.", comment=f"Compare: {SAMPLE}")
     with writing(data_dir) as store:
         put(store, {"a.md": ["Nothing to tell."]})
@@ -122,7 +122,7 @@ def test_a_comment_with_purged_words_is_erased_from_any_row(data_dir: Path) -> N
     assert not _canary_in_state(data_dir)
 
 
-def test_a_row_that_may_quote_any_document_is_erased_when_any_document_is_forgotten(
+def test_a_job_row_that_may_quote_any_document_is_erased_when_any_document_is_forgotten(
     data_dir: Path, state: Database
 ) -> None:
     _keep(data_dir, "any", (COLLECTION, ANY_DOCUMENT, ""), "Written by a model.")
@@ -131,7 +131,7 @@ def test_a_row_that_may_quote_any_document_is_erased_when_any_document_is_forgot
         assert forget(store, COLLECTION, "b.md", SilentListener()).rows == 2
 
 
-def test_a_purge_keeps_rows_that_quote_another_collection(data_dir: Path, state: Database) -> None:
+def test_a_purge_keeps_job_rows_that_quote_another_collection(data_dir: Path, state: Database) -> None:
     with writing(data_dir) as store:
         put(store, some_documents(2), name="other")
         put(store, {"a.md": ["Nothing to tell."]})
@@ -140,7 +140,7 @@ def test_a_purge_keeps_rows_that_quote_another_collection(data_dir: Path, state:
     assert _keys(state)[0] == ["a.md", "b.md"]
 
 
-def test_a_database_with_the_first_schema_gets_the_job_tables(tmp_path: Path) -> None:
+def test_a_state_database_with_the_first_schema_gets_the_job_tables(tmp_path: Path) -> None:
     with closing(SqliteDatabase(tmp_path / STATE_NAME, for_writing=True)) as state:
         apply_schema_step(state, "elt_llm_core.state", 1)
     with closing(open_state(tmp_path)) as state:

@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 def data_dir(tmp_path: Path, folder: Path) -> Path:
     """Return a data directory with a collection and a conversation.
 
-    The conversation has one turn about each document, and a follow-up to the turn about the canary.
+    The conversation has a turn about each document, and a follow-up to the one about the document to be deleted.
     """
     data_dir = tmp_path / "data"
     run_ingest(data_dir, folder)
@@ -126,7 +126,9 @@ def test_a_purge_keeps_conversation_turns_about_other_collections(data_dir: Path
     assert len(_turns(data_dir)) == 8
 
 
-def test_a_refusal_that_repeats_erased_words_is_erased(data_dir: Path, folder: Path) -> None:
+def test_a_conversation_turn_without_an_answer_whose_question_repeats_erased_words_is_erased(
+    data_dir: Path, folder: Path
+) -> None:
     with closing(open_state(data_dir)) as state:
         sessions = SessionTable(state)
         asked = f"Who wrote of {CANARY}?"

@@ -74,7 +74,7 @@ def test_waiting_for_the_writer_lock_does_not_count_as_an_attempt_to_run_a_job(q
     assert queue.get(job.id).attempts == 0
 
 
-def test_a_job_that_repeatedly_kills_its_process_fails(queue: JobQueue) -> None:
+def test_a_job_whose_process_dies_at_every_attempt_is_marked_as_failed(queue: JobQueue) -> None:
     job = queue.submit("ingest", {}, "local")
     for _ in range(MAX_ATTEMPTS):
         assert queue.begin(job.id, 1)

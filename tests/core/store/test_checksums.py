@@ -30,7 +30,7 @@ SEEN_BY_READERS = [CHANGES[0], CHANGES[1], CHANGES[2], CHANGES[3], *CHANGES[6:10
 
 @pytest.fixture
 def data_dir(tmp_path: Path) -> Path:
-    """Return a data directory with two generations, of which the second has one more document."""
+    """Return a data directory with two generations, each with a document that the other lacks."""
     with writing(tmp_path) as store:
         put(store, some_documents(3))
         put(store, some_documents(4))
@@ -44,7 +44,7 @@ def change(data_dir: Path, statement: str) -> None:
         damaged.execute(statement)
 
 
-def test_the_checksum_of_a_row_follows_each_change_of_the_row(data_dir: Path) -> None:
+def test_the_checksum_of_a_row_is_updated_with_each_change_of_the_row(data_dir: Path) -> None:
     with writing(data_dir) as store:
         for statement in CHANGES[:-1]:
             store.database.execute(statement)
@@ -55,7 +55,7 @@ def test_the_checksum_of_a_row_follows_each_change_of_the_row(data_dir: Path) ->
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("statement", CHANGES)
-def test_a_writer_refuses_a_store_with_a_changed_row_and_names_the_row_and_the_cure(
+def test_a_writer_refuses_a_store_with_a_damaged_row_and_names_the_table_and_the_repair_command(
     data_dir: Path, statement: str
 ) -> None:
     change(data_dir, statement)
@@ -68,7 +68,7 @@ def test_a_writer_refuses_a_store_with_a_changed_row_and_names_the_row_and_the_c
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("statement", SEEN_BY_READERS)
-def test_a_reader_refuses_a_changed_row_instead_of_showing_it(data_dir: Path, statement: str) -> None:
+def test_a_reader_refuses_a_damaged_row_instead_of_showing_it(data_dir: Path, statement: str) -> None:
     change(data_dir, statement)
     with (
         open_store(data_dir) as store,

@@ -79,7 +79,7 @@ def test_a_missing_document_version_is_reported(store: Store) -> None:
         assert caught.value.hint
 
 
-def test_records_of_source_files_can_be_stored_replaced_and_deleted(store: Store) -> None:
+def test_rows_of_the_files_found_by_a_scan_can_be_stored_replaced_and_deleted(store: Store) -> None:
     record = store.collections.get(COLLECTION)
     seen = FileRecord("d1", "root", "a.md", 1, 2, 3, b"hash", "ok", "")
     store.files.record(record.id, [seen], [])
@@ -94,7 +94,9 @@ PARTS = st.lists(st.one_of(st.text(max_size=4), st.binary(max_size=4)), max_size
 
 
 @given(PARTS, PARTS)
-def test_only_equal_lists_of_texts_and_bytes_have_equal_digests(one: list[str | bytes], two: list[str | bytes]) -> None:
+def test_the_function_sha256_gives_equal_digests_only_for_equal_lists_of_texts_and_bytes(
+    one: list[str | bytes], two: list[str | bytes]
+) -> None:
     plain = [
         [part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part for part in x] for x in (one, two)
     ]

@@ -1,4 +1,4 @@
-"""A sweep removes only rows that no kept generation references."""
+"""The garbage collection of rows (the sweep) removes only rows that no kept generation refers to."""
 
 from collections.abc import Iterator
 

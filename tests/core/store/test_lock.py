@@ -55,7 +55,9 @@ def test_a_second_lock_in_the_same_process_is_refused(tmp_path: Path) -> None:
         pass
 
 
-def test_a_command_exits_with_75_before_heavy_imports_if_another_process_holds_the_lock(tmp_path: Path) -> None:
+def test_a_command_ends_with_exit_code_75_before_heavy_imports_if_another_process_holds_the_lock(
+    tmp_path: Path,
+) -> None:
     with writer_lock(tmp_path, "elt-llm ingest /books"):
         other = subprocess.run(
             [sys.executable, "-c", TRY, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False

@@ -36,7 +36,9 @@ def test_no_generation_is_pinned_if_none_is_published(tmp_path: Path) -> None:
     assert pin_published(tmp_path, lambda: None) is None
 
 
-def test_a_pinned_generation_is_deleted_only_after_its_release(make: Callable[[int], Path], tmp_path: Path) -> None:
+def test_a_generation_that_a_reader_pins_is_deleted_only_after_the_reader_releases_it(
+    make: Callable[[int], Path], tmp_path: Path
+) -> None:
     directory = make(1)
     first = pin_published(tmp_path / "library", lambda: 1)
     second = pin_published(tmp_path / "library", lambda: 1)
@@ -52,7 +54,7 @@ def test_a_pinned_generation_is_deleted_only_after_its_release(make: Callable[[i
     assert list((tmp_path / "trash").iterdir()) == []
 
 
-def test_a_pin_on_a_generation_ends_with_its_process(make: Callable[[int], Path], tmp_path: Path) -> None:
+def test_a_pin_on_a_generation_ends_with_the_process_that_reads_it(make: Callable[[int], Path], tmp_path: Path) -> None:
     directory = make(1)
     command = [sys.executable, "-c", HOLD, str(tmp_path / "library")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -85,7 +87,9 @@ def test_pinning_succeeds_while_an_older_generation_is_deleted(make: Callable[[i
     pin.release()
 
 
-def test_a_missing_published_generation_is_reported(make: Callable[[int], Path], tmp_path: Path) -> None:
+def test_a_published_generation_whose_files_are_missing_is_reported(
+    make: Callable[[int], Path], tmp_path: Path
+) -> None:
     make(1)
     with pytest.raises(StoreError, match=r"generation 2 of 'library' is not in") as caught:
         pin_published(tmp_path / "library", lambda: 2)

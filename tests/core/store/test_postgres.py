@@ -101,7 +101,7 @@ def test_a_store_that_is_open_for_writing_cannot_be_opened_for_writing_again(sha
         open_store(shared, for_writing=True)
 
 
-def test_each_job_has_its_own_lock(shared: Workspace) -> None:
+def test_each_batch_job_has_its_own_lock(shared: Workspace) -> None:
     with writer_lock(shared, "job", "jobs/a"), writer_lock(shared, "job", "jobs/b"), writer_lock(shared, "ingest"):
         assert lock_holder(shared, "jobs/a") is not None
         assert lock_holder(shared, "jobs/c") is None
@@ -245,7 +245,9 @@ def test_postgresql_orders_text_by_its_bytes(shared: Workspace) -> None:
         assert [record.name for record in store.collections.all()] == sorted(["b", "a-c", "a_b", "ab"])
 
 
-def test_a_folder_belongs_to_one_database(shared: Workspace, postgres: "PostgresServer") -> None:
+def test_a_workspace_folder_cannot_be_used_with_a_second_database(
+    shared: Workspace, postgres: "PostgresServer"
+) -> None:
     with writing(shared):
         pass
     with pytest.raises(StoreError, match="belongs to a PostgreSQL database"):
@@ -368,12 +370,12 @@ def test_a_lock_can_be_taken_while_another_session_is_in_a_transaction(shared: W
         assert lock_holder(shared, "jobs/a") is not None
 
 
-def test_the_doctor_describes_a_server_and_changes_nothing(shared: Workspace) -> None:
+def test_the_doctor_command_describes_a_database_server_and_changes_nothing(shared: Workspace) -> None:
     assert "version 18." in describe_server(shared)
     assert not has_store(shared)
 
 
-def test_the_doctor_reports_why_row_level_security_is_not_in_force(tmp_path: Path) -> None:
+def test_the_doctor_command_reports_why_row_level_security_is_not_in_force(tmp_path: Path) -> None:
     from stored.postgres import new_server
 
     with new_server() as server:

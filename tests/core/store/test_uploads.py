@@ -31,7 +31,7 @@ def data_dir(tmp_path: Path) -> Path:
 
 
 def uploads(data_dir: Path) -> set[str]:
-    """Return the names of the uploads that are left."""
+    """Return the names of all files in the uploads folder."""
     return {path.name for path in (data_dir / UPLOADS_FOLDER).rglob("*") if path.is_file()}
 
 

@@ -1,4 +1,4 @@
-"""The word lists of languages are read from one TOML file per language and joined over languages."""
+"""Word lists (stopwords, months) are read from a TOML file for each language, and can be joined for several."""
 
 from importlib import resources
 
@@ -19,7 +19,7 @@ from elt_llm_core.text.languages import (
 
 
 @pytest.mark.parametrize("code", languages())
-def test_every_language_file_is_read(code: str) -> None:
+def test_every_language_file_has_a_name_and_either_no_months_or_all_twelve(code: str) -> None:
     language = load_language(code)
     assert language.code == code
     assert language.name

@@ -43,7 +43,7 @@ def test_the_folded_words_of_a_text_do_not_depend_on_case_or_diacritics(text: st
         ("… — !", []),
     ],
 )
-def test_text_is_split_into_words_and_codes(text: str, expected: list[str]) -> None:
+def test_text_is_split_into_words_and_codes_such_as_u_21(text: str, expected: list[str]) -> None:
     assert words(text) == expected
 
 

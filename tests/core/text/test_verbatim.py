@@ -1,4 +1,4 @@
-"""Quotes are found word for word up to white space; similar text is not a quote."""
+"""A quote is found in a text if all words are equal; only white space may differ."""
 
 import re
 
@@ -43,7 +43,7 @@ def test_the_function_locate_words_returns_the_offsets_of_every_word(text: str, 
 
 
 @given(st.text(alphabet="abc .\n", max_size=40), st.text(alphabet="abc .\n", max_size=40))
-def test_the_returned_share_equals_the_share_of_quote_words_in_the_nearest_span(quote: str, text: str) -> None:
+def test_the_share_returned_with_the_nearest_span_is_the_share_of_quote_words_in_it(quote: str, text: str) -> None:
     near = nearest_span(quote, text)
     if near is None:
         return
@@ -72,7 +72,7 @@ def test_a_changed_word_in_a_quote_is_reported_as_a_difference() -> None:
     assert f"First. {text} Last."[near[0] : near[1]] == text
 
 
-def test_differences_in_capitals_quotation_marks_and_dashes_are_reported_as_other_signs() -> None:
+def test_differences_only_in_capitals_quotation_marks_and_dashes_have_a_kind_of_their_own() -> None:
     assert quote_differences("the ground's end – Here", "The ground’s end - here") == [  # noqa: RUF001
         QuoteDifference("other signs", "the ground's", "The ground’s"),  # noqa: RUF001
         QuoteDifference("other signs", "– Here", "- here"),  # noqa: RUF001

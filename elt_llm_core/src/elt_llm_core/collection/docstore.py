@@ -21,7 +21,7 @@ def generation_docstore(generation: Searchable) -> KVDocumentStore:
 
 
 def text_node(node: StoredNode) -> TextNode:
-    """Convert a stored node to a LlamaIndex node. Its text is the chunk's text; the metadata contain the context."""
+    """Convert a stored node to a LlamaIndex node. The context (title, headings) is in its metadata."""
     return TextNode(
         id_=node.node_id,
         text=node.text,
@@ -55,7 +55,7 @@ class _GenerationValues(BaseKVStore):
         return doc_to_json(text_node(self._generation.nodes([key])[0]))
 
     def get_all(self, collection: str = DEFAULT_COLLECTION) -> dict[str, dict[str, Any]]:
-        """Return every node, or every document with its node ids in order."""
+        """Return all entries of a LlamaIndex table: nodes, or documents with their node ids in order."""
         if collection not in (_NODES, _DOCUMENTS):
             return {}
         nodes = self._generation.nodes(list(self._generation.every_id()))

@@ -53,7 +53,7 @@ def _check_fingerprint(fingerprint: EmbeddingFingerprint) -> EmbeddingFingerprin
 
 
 def _check_forgotten(forgotten: ForgottenDocument) -> ForgottenDocument:
-    """Raise ValueError unless the document id is valid and each hash is empty or a SHA-256."""
+    """Raise ValueError unless a forgotten document has a valid id, and each of its hashes is empty or a SHA-256."""
     hashes = (forgotten.content_hash, forgotten.name)
     if not re.fullmatch(r"[0-9a-f]{32}", forgotten.document_id) or any(len(it) not in {0, KEY_BYTES} for it in hashes):
         raise ValueError("a forgotten file has an invalid id or hash")
@@ -97,7 +97,7 @@ class ExportManifest(_StrictModel):
 
     @property
     def hashing(self) -> Hashing:
-        """The method that computed `collection_hash`: "whole" in files of version 1, "nodes" in files of version 2."""
+        """What `collection_hash` hashes: the "whole" contents (version 1), or hashes of all "nodes" (version 2)."""
         return "whole" if self.version == 1 else "nodes"
 
 
@@ -115,7 +115,7 @@ class ExportedNode(_StrictModel):
 
 
 class ExportedDocument(_StrictModel):
-    """One exported document version. For a part of a file, `part_of` is the number (from 0) of the file's line."""
+    """One document version: a line of the export. For a part of a file, `part_of` is the file's line, from 0."""
 
     part_of: NonNegativeCount | None
     document_id: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
@@ -196,7 +196,7 @@ class ExportPackage(Closeable):
             raise self.refuse(f"{where} is not valid: {place + ': ' if place else ''}{first['msg']}") from error
 
     def lines(self) -> Iterator[bytes]:
-        """Yield each document as a line of JSON. Raises ImportRefused after the last if the hash of all is wrong."""
+        """Yield each document as a line of JSON. After the last, raises ImportRefused if the member's hash is wrong."""
         for line in self._hashed(DOCUMENTS, lambda stream: stream.readline(_MAX_LINE + 1)):
             if len(line) > _MAX_LINE:
                 raise self.refuse(f"a line of {DOCUMENTS} has more than {_MAX_LINE} bytes")

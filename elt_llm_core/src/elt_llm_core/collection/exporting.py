@@ -119,7 +119,7 @@ def _document_lines(store: Store, contents: GenerationContents) -> Iterator[byte
 
 
 def _document_values(store: Store, version: int, lines: dict[int, int]) -> dict[str, Any]:
-    """Return one document version as plain values. `lines` maps the versions exported so far to their line numbers."""
+    """Return a document version as plain values. `lines` has the line of each version already in the export."""
     document = read_version(store.database, version)
     [(part_of, created_at)] = store.database.rows(
         "SELECT part_of, created_at FROM document_versions WHERE id = ?", (version,)

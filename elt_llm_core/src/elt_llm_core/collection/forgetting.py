@@ -82,7 +82,7 @@ def forget(
 def _remember(
     store: Store, record: CollectionRecord, chosen: Sequence[forget_selection.KnownFile]
 ) -> tuple[ForgottenIdentities, list[forget_selection.KnownFile]]:
-    """Record these files as forgotten, so that later ingests skip them. Return all forgotten identities and files."""
+    """Record these files as forgotten. Return the ids, hashes and files of all documents that are now forgotten."""
     with failpoint(Failpoint.FORGET):
         store.forgotten.add(record.id, [file.forgotten() for file in chosen])
     remembered = store.forgotten.all(record.id)

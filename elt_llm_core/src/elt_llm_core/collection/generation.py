@@ -64,10 +64,10 @@ class Generation(LocalIndex, Closeable):
     ) -> None:
         """Open the generation's files.
 
-        With `indexes`, generations share a limited number of open vector indexes. Without it, this vector index is
-        opened at once. `tokeniser_of` returns the tokeniser for a language, so that generations can share tokenisers.
-        The first search connects to a vector database, through `databases` or through a connection of its own. If the
-        store has row-level security, only what a caller with `conditions` may see is read.
+        With `indexes`, generations share a limited number of open vector indexes. Without it, the vector index of this
+        generation is opened at once. `tokeniser_of` returns the tokeniser for a language, so that generations can share
+        it. The first search connects to a vector database, through `databases` or through a connection of its own. If
+        the store has row-level security, only what a caller with `conditions` may see is read.
         """
         self.collection = record.name
         self.number = pin.number
@@ -95,7 +95,7 @@ class Generation(LocalIndex, Closeable):
 
     @property
     def identity(self) -> str:
-        """A text that is unique for this build. Generation numbers are not, since they restart after a drop."""
+        """A text that is unique for this build. Generation numbers are not: they restart if a collection is dropped."""
         return generation_identity(self.collection, self.number, self.passport)
 
     def nodes(self, node_ids: Sequence[str]) -> list[StoredNode]:

@@ -38,7 +38,7 @@ from elt_llm_core.utilities import Failpoint, failpoint
 
 @dataclass(frozen=True)
 class PublishedGeneration:
-    """The result of publishing. `afresh` is true if no index was copied. Equal contents have equal hashes."""
+    """A published generation. `afresh`: all indexes were built anew, none by changing a copy of the previous one."""
 
     collection: str
     number: int
@@ -209,7 +209,7 @@ def remove_leftovers(store: Store) -> tuple[str, ...]:
 
 
 def has_leftovers(store: Store) -> bool:
-    """Return whether an interrupted run left files behind, or a generation that a repair replaced."""
+    """Return whether interrupted runs left files, or an interrupted repair did not delete the replaced generation."""
     numbers = store.generation_names()
     directories = [path for path in store.data_dir.glob("collections/*/*") if path.is_dir()]
     return (
@@ -231,7 +231,7 @@ def _replaced_generations(store: Store, record: CollectionRecord) -> set[int]:
 
 
 def collect_garbage(store: Store, keep: int) -> SweepCounts:
-    """Delete all except the `keep` latest generations of each collection, and the rows that only they used.
+    """Delete all except the `keep` latest generations of each collection, and the rows that only deleted ones used.
 
     The published, the previous and all pinned generations are always kept, as are rows that an interrupted run needs.
     """
@@ -406,7 +406,7 @@ def _subfolders(folder: Path) -> list[Path]:
 
 
 def generations_of_lineage(store: Store, lineage: str) -> list[int]:
-    """Return the numbers of a lineage's generations, ascending. They share points (vectors in a database).
+    """Return the numbers of the generations, ascending, that share the points (vectors in a database) of a lineage.
 
     A generation without a row still counts while its directory exists, because a reader may have it open.
     """

@@ -52,7 +52,7 @@ def migrate_to_server(target: Workspace, progress: ProgressListener) -> Migratio
     by its hash. From then on, the folder can be used only with this database. The generations' files remain in use. If
     the workspace was already migrated, nothing changes.
 
-    Raises StoreError, and leaves the database unchanged, if it has other collections or another state, if the source is
+    Raises StoreError, and leaves the database unchanged, if it already contains other data, if the source is
     damaged or has another schema version, or if a hash differs.
     """
     with (
@@ -77,7 +77,7 @@ def migrate_to_server(target: Workspace, progress: ProgressListener) -> Migratio
 
 
 def _migrate_state(target: Workspace, progress: ProgressListener) -> dict[str, int]:
-    """Copy conversations, keys and jobs, unless they were copied already. Raises StoreError if it has others."""
+    """Copy conversations, keys and jobs, unless copied already. Raises StoreError if `target` has other ones."""
     path = target.folder / STATE_NAME
     if not path.exists():
         return {}

@@ -86,7 +86,7 @@ def purge(store: Store, names: Sequence[str], progress: ProgressListener) -> Pur
     """Erase the unpublished text of these collections (default: all), every backup, and the trash.
 
     The caller must hold the writer's lock. After a crash, the purge can be repeated. Raises StoreError if there is too
-    little space to rewrite the database. By then, rows and files are deleted, but its file still contains their bytes.
+    little space to rewrite the database. By then, rows and files are deleted, but the database file has their bytes.
     """
     chosen, addresses = [store.collections.get(name) for name in names] or store.collections.all(), databases_of(store)
     check_databases(store)  # a database that is down would keep vectors of erased text
@@ -145,7 +145,7 @@ def _erase_rows(
 
 
 def _search_samples(store: Store, samples: Sequence[str]) -> erasure.SampleSearch:
-    """Search all files for samples of erased text. Delete the stored samples unless one of them was found."""
+    """Search all files for these words of erased text. Delete the stored list of words unless a file has one."""
     kept = erasure.stored_samples(store)
     erasure.erase_samples(store)
     found = erasure.search_samples(store, samples)
@@ -155,7 +155,7 @@ def _search_samples(store: Store, samples: Sequence[str]) -> erasure.SampleSearc
 
 
 def _rebuild_copied_index(store: Store, record: CollectionRecord, progress: ProgressListener) -> bool:
-    """Rebuild the published index if it may contain deleted data, as copies do. Return whether it was rebuilt."""
+    """Rebuild the published index if it may contain deleted data, as copied indexes do. Return true if rebuilt."""
     if record.published is None:
         return False
     copied = store.generations.get(record.id, record.published).fresh_base != record.published
@@ -176,7 +176,7 @@ def _files_to_delete(store: Store, chosen: Sequence[CollectionRecord]) -> list[s
 
 
 def _uploads_to_delete(store: Store, chosen: Sequence[CollectionRecord]) -> list[Path]:
-    """Return the uploads to these or unknown collections that are neither published nor waiting to be read."""
+    """Return uploads of the `chosen` collections, and of none, that are neither published nor waiting to be read."""
     if not (store.data_dir / UPLOADS_FOLDER).is_dir():
         return []
     with closing(open_state(store.workspace)) as state:

@@ -118,7 +118,7 @@ def _known_documents(store: Store) -> set[tuple[int, str, str]]:
 
 
 def _restore_names(store: Store) -> None:
-    """Restore lost rows of collections. Their names are found by computing a document id with each folder's name."""
+    """Restore lost rows of collections. A collection's name is the folder name from which its document ids are made."""
     database = store.database
     rows = database.rows(
         "SELECT collection, document_id, root, path FROM document_versions"
@@ -151,7 +151,7 @@ _ORPHANS = (
 
 
 def _delete_incomplete(store: Store) -> None:
-    """Delete rows whose parents are lost, and all versions of files that lost a part or a chunk."""
+    """Delete rows that refer to lost rows (a chunk of a lost document), and file versions that lost a part or chunk."""
     _delete_orphans(store.database)
     names = {record.id: record.name for record in store.collections.all()}
     rows = store.database.rows("SELECT id, collection FROM document_versions ORDER BY id")
@@ -177,7 +177,7 @@ def _is_whole(store: Store, version: int, collection: str) -> bool:
 
 
 def _restore_vectors(store: Store) -> None:
-    """Copy vectors that the store lost from undamaged files: each generation also has its vectors in arrays."""
+    """Copy the vectors that the store lost back from the generations' undamaged array files."""
     for record in store.collections.all():
         for generation in store.generations.of_collection(record.id):
             directory = store.folder(record.name) / str(generation.number)
@@ -258,7 +258,7 @@ def _recipe_of(store: Store, record: CollectionRecord, published: GenerationReco
 
 
 def _with_vectors(store: Store, versions: Sequence[int], recipe: GenerationRecipe) -> list[int]:
-    """Return those of `versions` that belong to a file in which every chunk has a vector."""
+    """Return `versions` without those of files in which a chunk has no vector."""
     hashes: dict[int, list[bytes]] = defaultdict(list)
     for node in store.nodes.of_versions(store.documents.indexed(versions)):
         hashes[node.version].append(node.embedded_hash)
@@ -284,7 +284,7 @@ def _lost_documents(store: Store, known: set[tuple[int, str, str]]) -> tuple[Los
 
 
 def _replace_store(path: Path, workspace: Path) -> Path | None:
-    """Replace the damaged store by the recovered one, and return the damaged file's new path, or None if missing."""
+    """Replace the damaged store by the recovered one, and return the damaged file's new path, or None without one."""
     kept = None
     if path.exists():
         folder = path.parent / BACKUPS_FOLDER

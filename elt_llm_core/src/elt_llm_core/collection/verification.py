@@ -69,9 +69,10 @@ class VerificationResult:
 
 
 def verify_collection(store: Store, name: str, *, deep: bool = False) -> VerificationResult:
-    """Check the published and the previous generation: their files against their passports, and both against the store.
+    """Check the published and the previous generation: their index files and their rows in the store.
 
-    `deep` also checks every older generation and every vector, and recomputes all stems.
+    Files are compared with the hashes in the passport, the record of how a generation was built. `deep` also checks
+    every older generation and every vector, and recomputes all stems.
     """
     record = store.collections.get(name)
     damage: list[GenerationDamage] = []
@@ -148,7 +149,7 @@ def _points_damage(store: Store, directory: Path, passport: Passport, unchecked:
 
 
 def _index_damage(store: Store, directory: Path, generation: GenerationRecord, unchecked: list[str]) -> list[str]:
-    """Return the vector index's faults that only searching reveals, such as low recall."""
+    """Search the vector index with known vectors and return the faults that this reveals, such as low recall."""
     passport = Passport.from_json(generation.passport)
     if passport.exact:
         return []

@@ -117,7 +117,7 @@ class BuildTarget:
 class BaseGeneration:
     """The published generation, whose files are the starting point for building the next one.
 
-    `is_latest` is false if a later generation has points (vectors) in the same database, for example after a rollback.
+    `is_latest` is false if a generation with a higher number has points (vectors) in the database: after a rollback.
     """
 
     record: GenerationRecord
@@ -189,7 +189,7 @@ class _Builder:
         return self.place.directory
 
     def fresh(self, versions: Sequence[int]) -> BuiltGeneration:
-        """Build from the store alone."""
+        """Build the generation from the store alone, without the files of an earlier one."""
         contents = read_contents(self.store, versions, self.recipe.fingerprint)
         size = len(contents.nodes)
         self.progress.stage("index", size)
@@ -212,7 +212,7 @@ class _Builder:
         return BuiltGeneration(self.place, contents.versions, size, digest, passport, self.place.number, 0)
 
     def updated(self, versions: Sequence[int], base: BaseGeneration) -> BuiltGeneration | None:
-        """Build from the published generation and the nodes that changed.
+        """Build the generation by changing copies of the published one's files where nodes changed.
 
         Returns None if the published generation is damaged or was built with other parameters, if more than a tenth of
         the nodes changed since its index was built from scratch, or if the changed index has faults.
@@ -267,7 +267,7 @@ class _Builder:
         return "usearch" if size >= self.recipe.graph_from else "chroma"
 
     def _library_after(self, before: Passport, size: int) -> IndexLibrary:
-        """Return the library for the next index. usearch is kept unless nodes are fewer than 80 % of `graph_from`."""
+        """Return the next index's library. A usearch index stays one while it has 80 % of `graph_from` nodes."""
         keeps = before.index == "usearch" and size * 5 >= self.recipe.graph_from * 4
         return before.index if keeps else self._library(size)
 
@@ -304,7 +304,7 @@ class _Builder:
         )
 
     def _write(self, contents: _Contents, linked: Mapping[str, Path] | None = None) -> None:
-        """Write all files except the vector index. Files in `linked`, by name, become links to the given paths."""
+        """Write all files except the vector index. `linked` maps names of links to make to existing files."""
         shutil.rmtree(self.directory, ignore_errors=True)
         self.directory.mkdir(parents=True, mode=0o700)
         (self.directory / PIN_NAME).touch()
@@ -344,7 +344,7 @@ class _Builder:
             yield database
 
     def _has_points(self, base: BaseGeneration, passport: Passport) -> bool:
-        """Return whether the base generation's points belong to this workspace, and no later generation has points."""
+        """Return whether the base generation's points (vectors in a database) are this workspace's, and the latest."""
         known = passport.lineage and lineages_of(self.store).find(passport.lineage)
         return bool(known) and base.is_latest
 
@@ -370,7 +370,7 @@ class _Builder:
         contents: _Contents,
         added: Sequence[str],
     ) -> list[str]:
-        """Write only the points that differ from the base generation's, and return the faults."""
+        """Write only the points (vectors in a database) that the base generation lacks, and return the faults."""
         former = open_fields(base.directory / FIELDS_NAME, before.fields)
         codes = contents.codes
         pairs = (before, NodeCodes.of(former, len(before.ids))), (contents.arrays, codes)
@@ -392,7 +392,7 @@ class _Builder:
         removed: Sequence[str],
         added: Sequence[str],
     ) -> list[str]:
-        """Change a copy of the base generation's index, and return its faults. A usearch graph is not changed."""
+        """Update a copy of the base generation's Chroma index (a usearch graph stays as it is). Return its faults."""
         if passport.index == "usearch":
             return self._graph_faults(arrays, fresh=False)
         from elt_llm_core.index.chroma import index_faults, open_chroma
@@ -424,7 +424,7 @@ class _Builder:
         known: Mapping[str, str] | None = None,
         lineage: str = "",
     ) -> Passport:
-        """Write the passport and flush all files to the disk. `known` are file hashes that need not be computed."""
+        """Write the passport and flush all files to the disk. `known` has the hashes of unchanged files."""
         clear_reserved_bytes(self.directory / CHROMA_FOLDER)
         recipe = self.recipe
         passport = Passport(

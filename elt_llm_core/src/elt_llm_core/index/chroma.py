@@ -40,7 +40,7 @@ class IdVectorStore(ChromaVectorStore):
     _exact: BasePydanticVectorStore | None = PrivateAttr(default=None)
 
     def __init__(self, collection: chromadb.Collection, exact: BasePydanticVectorStore | None = None) -> None:
-        """Wrap a Chroma collection. If the last result and the next vector have equal cosines, `exact` searches."""
+        """Wrap a Chroma collection. If a tie in cosines makes the last result arbitrary, `exact` searches instead."""
         super().__init__(chroma_collection=collection)
         self._exact = exact
 
@@ -117,7 +117,7 @@ def create_chroma(folder: Path, settings: ChromaSettings, size: int) -> ChromaIn
 
 
 def open_chroma(folder: Path, exact: BasePydanticVectorStore | None = None) -> ChromaIndex:
-    """Open an existing index. If a search's last result is tied, `exact` repeats it. Raises CorruptIndex on failure."""
+    """Open an index. `exact` repeats a search if the last result ties with the next. Raises CorruptIndex on failure."""
     if not (folder / "chroma.sqlite3").is_file():
         raise CorruptIndex(f"{folder} has no Chroma index.", hint="Run: elt-llm verify")
     _read_small_tables(folder / "chroma.sqlite3")
@@ -204,7 +204,7 @@ def index_faults(store: IdVectorStore, arrays: GenerationArrays, changed: Sequen
 def _check_node(
     arrays: GenerationArrays, place: int, ids: list[str], cosines: NDArray[np.float32]
 ) -> tuple[bool, float]:
-    """Return whether a search for a node's vector found the node, and the share of its nearest neighbours found."""
+    """Return whether a search for a node's vector found that node, and its recall of the nearest neighbours."""
     best = cosines[top_positions(cosines, min(RECALL_DEPTH, len(cosines)))]
     found = cosines[arrays.positions(ids)]
     itself = arrays.ids_at(np.array([place]))[0] in ids or bool(np.all(found >= cosines[place] - ROUNDING))

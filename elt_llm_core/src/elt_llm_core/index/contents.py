@@ -74,7 +74,7 @@ class SegmentedVectors:
     """The vectors of a large generation, stored in two arrays but indexed like one, in the order of the nodes.
 
     `unchanged` are the vectors of the last build from scratch, some of which may be unused, and `changed` those added
-    since. `rows`, shape (n,), is each node's row in the concatenation of both.
+    since. `rows`, shape (n,), is each node's row in `unchanged` followed by `changed`.
     """
 
     def __init__(self, unchanged: NDArray[np.float32], changed: NDArray[np.float32], rows: NDArray[np.int32]) -> None:
@@ -98,7 +98,7 @@ class SegmentedVectors:
         return found
 
     def __matmul__(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the nodes' inner products with a vector, or with each column of a matrix, in the nodes' order."""
+        """Return each node vector's inner product with a vector, or with each column of a matrix."""
         products: NDArray[np.float32] = np.concatenate([self.unchanged @ vector, self.changed @ vector])
         return products[self.rows]
 
@@ -169,7 +169,7 @@ def recall(found: NDArray[np.float32], nearest: NDArray[np.float32]) -> float:
 
 
 def write_arrays(directory: Path, arrays: GenerationArrays) -> None:
-    """Write all arrays into a new directory. If vectors are segmented, the unchanged ones must already be there."""
+    """Write all arrays into a new directory. A file with the unchanged part of segmented vectors must be there."""
     save_array(directory / IDS_NAME, arrays.ids)
     if isinstance(arrays.vectors, SegmentedVectors):
         save_array(directory / CHANGED_NAME, arrays.vectors.changed)
@@ -223,7 +223,7 @@ def read_json(path: Path) -> Any:
 
 
 def damaged(path: Path, why: object) -> CorruptIndex:
-    """Return the error for a generation's file that cannot be read."""
+    """Return the CorruptIndex error for a file of a generation that cannot be read for the reason `why`."""
     return CorruptIndex(f"{path} is damaged: {why}.", hint="Run: elt-llm verify")
 
 
@@ -260,7 +260,7 @@ class GenerationContents:
 
 @dataclass(frozen=True)
 class GenerationChange:
-    """The difference between a generation and the next one. All nodes of a changed document count as changed.
+    """The nodes to remove and add for the next generation. All nodes of a changed document are replaced.
 
     `moved`, shape (number of nodes before,), is the new position of each old node, ascending, or -1 if its version is
     no longer indexed. Those nodes are in `removed`. `added` are the nodes of newly indexed versions, and `places` their
@@ -288,7 +288,7 @@ class GenerationChange:
         return [node.node_id for node in self.added.nodes if before.get(node.node_id) != node.embedded_hash]
 
     def applied(self, before: NDArray[Any], added: NDArray[Any]) -> NDArray[Any]:
-        """Return the next generation's rows, given the old nodes' rows and the added nodes' rows."""
+        """Return an array's rows for the next generation: `before` without removed nodes, with the `added` rows."""
         rows = np.empty((len(self.ids), *before.shape[1:]), dtype=before.dtype)
         # The starts of runs of nodes that move together. Position 0 starts a run even after a removed node (-1).
         starts = np.flatnonzero((np.diff(self.moved, prepend=-2) != 1) | (self.moved == 0))
@@ -299,7 +299,7 @@ class GenerationChange:
         return rows
 
     def segmented(self, before: GenerationArrays) -> SegmentedVectors:
-        """Return the next generation's vectors. They share the array of unchanged vectors with the old ones."""
+        """Return the next generation's vectors. The array of `unchanged` vectors is shared with `before`."""
         vectors = before.vectors
         if not isinstance(vectors, SegmentedVectors):
             empty = np.zeros((0, vectors.shape[1]), dtype=np.float32)
@@ -434,7 +434,7 @@ def clear_reserved_bytes(folder: Path) -> None:
 
 
 def has_uncleared_bytes(folder: Path) -> bool:
-    """Return whether some reserved bytes are not zero. This occurs in generations built by older program versions."""
+    """Return whether Chroma's files reserve bytes that are not zero, as those of older program versions do."""
     for path, start in _reserved_regions(folder):
         with path.open("rb") as stream:
             stream.seek(start)
@@ -445,7 +445,7 @@ def has_uncleared_bytes(folder: Path) -> bool:
 
 
 def _reserved_regions(folder: Path) -> Iterator[tuple[Path, int]]:
-    """Yield each file with reserved bytes and the offset of those bytes. Unknown file layouts are skipped."""
+    """Yield Chroma's files with bytes reserved for further vectors, and the offset of these bytes."""
     for header in sorted(folder.glob("*/header.bin")):
         content = header.read_bytes()
         if len(content) < _HEADER.size:

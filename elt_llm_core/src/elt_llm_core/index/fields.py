@@ -30,7 +30,7 @@ class FilterField:
     `values` are distinct and ascending; dates are ISO 8601 texts. `codes` are indexes into `values`. If `bounds` is
     None, there is one code per row, and -1 means no value. Otherwise a row may have several values: row r has the codes
     codes[bounds[r]:bounds[r + 1]]. `rows`, shape (nodes,), is each node's document. If rows are nodes, `kinds` counts
-    the values by type, as `_NodeValues.kinds` does.
+    the values by type, such as 12 numbers and 3 texts.
     """
 
     name: str
@@ -51,7 +51,7 @@ class FilterField:
         return hits if self.rows is None else hits[self.rows]
 
     def places_among(self, nodes: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return the indexes of the values that occur in the nodes of a mask, shape (nodes,), ascending."""
+        """Return which values occur in the nodes that a mask selects, as ascending indexes into `values`."""
         rows = np.flatnonzero(nodes) if self.rows is None else np.unique(self.rows[nodes])
         if self.bounds is None:
             codes = self.codes[rows]
@@ -128,7 +128,7 @@ def open_fields(directory: Path, arrays: Mapping[str, NDArray[np.int64]]) -> Fil
 
 
 def fields_in_memory(fields: Sequence[FilterField], arrays: Mapping[str, NDArray[np.int64]]) -> FilterFields:
-    """Return fields from `build_fields` in the form in which `open_fields` would return them."""
+    """Return new fields in the same form as those that `open_fields` reads from files."""
     readers: dict[str, Callable[[], FilterField]] = {field.name: lambda field=field: field for field in fields}  # type: ignore[misc]
     return FilterFields({"page": partial(_page_field, arrays["page"]), **readers})
 
@@ -219,7 +219,7 @@ def _merged(before: FilterField, added: FilterField, change: GenerationChange, *
 
 
 def _entries(field: FilterField) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return the row and the code of each value in a field, as two arrays in the order of the rows."""
+    """Return a field's (row, value code) pairs as two arrays in the order of the rows."""
     if field.bounds is None:
         rows = np.flatnonzero(field.codes >= 0)
         return rows, field.codes[rows]
@@ -257,7 +257,7 @@ class _NodeValues:
         return single_valued("section", "path", self.headings)
 
     def kinds(self, name: str) -> Counter[str]:
-        """Count what determines a field's type: the values by type, the lists, and the nodes with their own value."""
+        """Count what decides a field's type: values of each type, lists of values, nodes with a value of their own."""
         rows = _split_authors(name, self.columns.get(name, []))
         counts = Counter(
             map(lru_cache(maxsize=None, typed=True)(_kind), (one for row in rows for one in _scalars(row)))
@@ -280,7 +280,7 @@ def _all_document_fields(
 
 
 def _document_fields(documents: Sequence[StoredDocument]) -> list[FilterField]:
-    """Build the fields that identify a document. Identical documents share their ids, paths and titles."""
+    """Build the fields that identify a document. Of identical documents, each has the ids and paths of all."""
     same: dict[tuple[object, ...], list[StoredDocument]] = defaultdict(list)
     for document in documents:
         same[document.content_key].append(document)

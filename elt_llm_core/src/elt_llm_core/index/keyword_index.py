@@ -173,7 +173,7 @@ class TermCounts:
         )
 
     def weights(self) -> NDArray[np.float32]:
-        """Return the BM25 score of each entry, shape (number of entries,), identical in every bit to bm25s."""
+        """Return each entry's BM25 score, shape (entries,), bit for bit as the library bm25s computes it."""
         lengths = np.bincount(self.nodes, weights=self.counts, minlength=self.size)
         frequencies, places = np.unique(np.diff(self.starts), return_inverse=True)
         rarities = [math.log(1 + (self.size - df + 0.5) / (df + 0.5)) for df in frequencies.tolist()]
@@ -184,7 +184,7 @@ class TermCounts:
 
 
 def _merged(many: TermCounts, few: TermCounts) -> TermCounts:
-    """Merge the counts of two disjoint sets of nodes. Only the stems in `few` are processed one by one."""
+    """Merge the counts of two disjoint sets of nodes. The time depends mostly on the smaller set, `few`."""
     vocabulary = sorted(dict.fromkeys((*many.vocabulary, *few.vocabulary)))
     numbers = {stem: number for number, stem in enumerate(vocabulary)}
     columns_of_many, columns_of_few = (

@@ -153,7 +153,7 @@ class LocalIndex:
     def completed(
         self, node_ids: Sequence[str], vector: NDArray[np.float32] | None, query: KeywordQuery | None
     ) -> BothScores:
-        """Return the cosines and keyword scores of these nodes. Raises CorruptIndex if a node is missing."""
+        """Return both scores of these nodes: cosine and BM25. Raises CorruptIndex if a node is missing."""
         places = self.arrays.positions(node_ids)
         return BothScores(
             None if vector is None else self.arrays.vectors[places] @ vector,
@@ -208,7 +208,7 @@ class LocalIndex:
         return None if found is None else self._ranking(*found)
 
     def _value_of(self, code: int) -> tuple[str, FieldValue]:
-        """Return the name and the value of the field to which a code belongs."""
+        """Decode the code of a field value: return the field's name and the value."""
         number, place = divmod(code, _CODES_OF_A_FIELD)
         name = self.field_names[number]
         field = self.filter_fields.get(name)
@@ -217,7 +217,7 @@ class LocalIndex:
         return name, field.values[place]
 
     def _having_codes(self, codes: Sequence[int]) -> NDArray[np.bool_]:
-        """Return for each node whether it has a value with one of these codes."""
+        """Return a mask, shape (nodes,): whether each node has one of these field values, given as codes."""
         having = np.zeros(self.size, dtype=bool)
         places_of: dict[str, list[int]] = {}
         for code in codes:

@@ -101,7 +101,7 @@ def passport_on_disk(directory: Path, stored: Passport) -> Passport:
 
 
 def generation_identity(collection: str, number: int, passport: Passport) -> str:
-    """Return a text that is unique for each generation. Numbers are not unique: they restart after a drop."""
+    """Return a text that is unique for each generation. Numbers are not: they restart if a collection is dropped."""
     return f"{collection}/{number}/{hashlib.sha256(passport.to_json().encode()).hexdigest()}"
 
 
@@ -144,7 +144,7 @@ def damaged_files(directory: Path, passport_text: str, trusted: Collection[str] 
 
 
 def damaged_files_in(directory: Path, part: str, passport: Passport, *, every_byte: bool = False) -> list[str]:
-    """Return the differences as `damaged_files` does, but only for one file or folder in a generation.
+    """Return the differences of one file or folder in a generation from the passport ('vectors.npy: missing').
 
     By default, a large file is read only if its size or modification time differs from the passport. That finds changes
     made by programs, but no disk faults. With `every_byte`, all files are read completely, which finds both.

@@ -96,7 +96,7 @@ class PgvectorPoints(Closeable):
         self.keep(PROBE.lineage, ())
 
     def rewind(self, view: PointsView) -> None:
-        """Undo everything that was written for generations later than that of `view`."""
+        """Undo what was written for generations later than that of `view`, as by a publish that crashed."""
         table, number = table_name(view.lineage), view.generation
         with _translated():
             if self._exists(table):
@@ -180,7 +180,7 @@ class PgvectorPoints(Closeable):
             return int(self.database.rows(f"SELECT count(*) FROM {table} WHERE {_ALIVE_IN}", seen)[0][0])  # noqa: S608
 
     def every_point(self, view: PointsView) -> Iterator[tuple[str, list[int]]]:
-        """Yield the node id and codes of each point in the generation of `view`, in any order."""
+        """Yield the node id and value codes of each point in the generation of `view`, in any order."""
         table, seen = table_name(view.lineage), (view.generation,)
         with _translated():
             yield from self.database.rows(f"SELECT node, codes FROM {table} WHERE {_ALIVE_IN}", seen)  # noqa: S608
@@ -189,14 +189,14 @@ class PgvectorPoints(Closeable):
         """Do nothing, because the store closes its database."""
 
     def _exact(self, table: str, filters: Sequence[PointsFilter]) -> str:
-        """Return the statement that reads all points with matching codes."""
+        """Return the SQL statement that compares all points that fulfil the filters with the query vector."""
         codes = [
             f"{'NOT ' if one.denies else ''}codes && CAST(?{place} AS bigint[])" for place, one in enumerate(filters, 4)
         ]
         return self._nearest_of(table, [_ALIVE_IN, *codes], f"{self._extension}.vector" if filters else self._half)
 
     def _by_graph(self, table: str, graph: int) -> str:
-        """Return the statement that merges the nearest points in the graph with the nearest loose points."""
+        """Return the SQL statement that merges the nearest points in the graph with the nearest of the other points."""
         parts = (self._nearest_of(table, [_ALIVE_IN, which], self._half) for which in (_in_graph(graph), _loose(graph)))
         both = " UNION ALL ".join(f"({part})" for part in parts)
         return f"SELECT node FROM ({both}) AS found ORDER BY distance LIMIT ?3"  # noqa: S608 - from a lineage's name
@@ -293,7 +293,7 @@ class PgvectorPoints(Closeable):
 
 
 def _in_graph(generation: int) -> str:
-    """Return the condition for points in the graph that was built for a generation."""
+    """Return the SQL condition for points in the HNSW graph that was built for a generation."""
     return f"born <= {generation} AND died = {ALIVE}"
 
 
@@ -396,7 +396,7 @@ def check_extension(database: PostgresDatabase) -> tuple[str, str]:
 
 
 def describe_points(workspace: Workspace, *, is_chosen: bool) -> str:
-    """Check that vectors can be searched in a workspace's database, and describe what is there.
+    """Check that vectors can be searched in a workspace's database. Return a description for `elt-llm doctor`.
 
     The check is skipped if the settings do not choose pgvector (`is_chosen`) and no vectors are stored.
     """

@@ -70,10 +70,10 @@ class PointDatabase(Protocol):
         """Return whether every search in a lineage is exact, so that checking a few searches is enough."""
 
     def prepare(self) -> None:
-        """Create what is missing, and check the dimension, the distance and the permission to write."""
+        """Create missing tables or collections, and check dimension, distance and the permission to write."""
 
     def rewind(self, view: PointsView) -> None:
-        """Undo everything that was written for generations later than that of `view`."""
+        """Undo what was written for generations later than that of `view`, as by a publish that crashed."""
 
     def write(self, view: PointsView, collection: str, points: Iterable[Point]) -> None:
         """Write points that are alive from the generation of `view` on. `collection` only informs administrators."""
@@ -96,7 +96,7 @@ class PointDatabase(Protocol):
         """Return the exact number of points that are alive in the generation of `view`."""
 
     def every_point(self, view: PointsView) -> Iterator[tuple[str, list[int]]]:
-        """Yield the node id and codes of each point that is alive in the generation of `view`, in any order."""
+        """Yield the node id and value codes of each point that is alive in the generation of `view`, in any order."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -129,18 +129,18 @@ class LineageRecord:
         self.home = str(data_dir.resolve())
 
     def start(self, settings: IndexSettings, fingerprint: EmbeddingFingerprint) -> StoredLineage:
-        """Record a lineage with a new random name, and return it."""
+        """Record a new lineage (generations that will share points) with a random name, and return it."""
         lineage = StoredLineage(uuid.uuid4().hex, settings, fingerprint, self.home, None)
         self.save(lineage)
         return lineage
 
     def all(self) -> list[StoredLineage]:
-        """Return the lineages of this data directory."""
+        """Return the recorded lineages (generations that share points) of this data directory."""
         found = [_parsed_lineage(text) for text in self._texts()]
         return [lineage for lineage in found if lineage is not None and lineage.home == self.home]
 
     def find(self, name: str) -> StoredLineage | None:
-        """Return the lineage with this name, or None if it does not belong to this data directory."""
+        """Return this data directory's lineage (generations that share points) with this name, or None."""
         return next((lineage for lineage in self.all() if lineage.name == name), None)
 
     def save(self, lineage: StoredLineage) -> None:
@@ -197,7 +197,7 @@ def stable_code(field: str, value: FieldValue) -> int:
 
 @dataclass(frozen=True)
 class NodeCodes:
-    """The stable codes (hashes) of the field values of a generation's nodes, as a sum or as a list per node."""
+    """Each node's field values as stable codes (hashes): as a list for one node, and as one sum per node to compare."""
 
     sums: NDArray[np.uint64]
     """The sum of each node's codes, modulo 2**64, shape (nodes,). Nodes with the same codes have equal sums."""
@@ -205,7 +205,7 @@ class NodeCodes:
 
     @classmethod
     def of(cls, fields: FilterFields, size: int) -> "NodeCodes":
-        """Compute the codes of `size` nodes."""
+        """Compute the codes of the field values of `size` nodes."""
         sums, parts = np.zeros(size, dtype=np.uint64), []
         for name in fields.names:
             if (field := fields.get(name)) is not None:
@@ -219,7 +219,7 @@ class NodeCodes:
         return cls(sums, parts)
 
     def at(self, place: int) -> tuple[list[int], list[str]]:
-        """Return the codes of the node at this position, and its values of `tenant_id` as texts."""
+        """Return the codes (hashes) of the field values of the node at this position, and its tenants."""
         found: list[int] = []
         tenants: list[str] = []
         for field, codes in self._parts:
@@ -234,7 +234,7 @@ class NodeCodes:
 
 @dataclass(frozen=True)
 class PointsChange:
-    """The positions in a new generation of points to write, and the ids of nodes whose old points become invalid."""
+    """The points to write, as positions in the new generation, and the nodes whose old points become invalid."""
 
     written: NDArray[np.int64]
     retired: Sequence[str]

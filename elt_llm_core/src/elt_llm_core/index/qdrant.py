@@ -99,7 +99,7 @@ class QdrantPoints(Closeable):
         return collection_name(self.fingerprint)
 
     def is_exact(self, view: PointsView) -> bool:
-        """Return whether every search is exact, as in a folder, which has no graph."""
+        """Return whether every search is exact, as in Qdrant's folder mode, which builds no graph."""
         return self.settings.is_folder
 
     def prepare(self) -> None:
@@ -115,7 +115,7 @@ class QdrantPoints(Closeable):
         self.keep(PROBE.lineage, ())
 
     def rewind(self, view: PointsView) -> None:
-        """Undo everything that was written for generations later than that of `view`."""
+        """Undo what was written for generations later than that of `view`, as by a publish that crashed."""
         self._delete([_of_lineage(view.lineage), _range("born", above=view.generation)])
         died = [_of_lineage(view.lineage), _range("died", above=view.generation, below=ALIVE)]
         self._set_died(died, ALIVE)
@@ -198,7 +198,7 @@ class QdrantPoints(Closeable):
             return int(self.client.count(self.name, count_filter=_seen_by(view), exact=True).count)
 
     def every_point(self, view: PointsView) -> Iterator[tuple[str, list[int]]]:
-        """Yield the node id and codes of each point that is alive in the generation of `view`, in any order."""
+        """Yield the node id and value codes of each point that is alive in the generation of `view`, in any order."""
         place: Any = None
         while True:
             with _translated(self.settings):
@@ -389,7 +389,7 @@ class PointDatabases(Closeable):
     def __init__(
         self, data_dir: Path, current: IndexSettings | None = None, *, database: Database | None = None
     ) -> None:
-        """Prepare connections. For a database that `current` names, its settings replace those recorded in passports.
+        """Prepare connections. The settings `current` replace those that passports recorded for the same database.
 
         `database` is the workspace's open database, through which points in PostgreSQL are read and written.
         """

@@ -53,7 +53,7 @@ class AllowedChunks(Protocol):
 
     @property
     def count(self) -> int:
-        """The number of these chunks."""
+        """The number of chunks that fulfil the filter."""
 
 
 @dataclass(frozen=True)

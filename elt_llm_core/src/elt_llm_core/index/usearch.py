@@ -59,9 +59,10 @@ def build_graph(directory: Path, vectors: NDArray[np.float32], settings: ChromaS
 
 
 class GraphVectorStore(ReadOnlyVectorStore):
-    """A vector store that finds candidates in the graph and ranks them exactly, together with all changed vectors.
+    """A vector store that finds candidates in the graph and ranks them exactly, together with newer vectors.
 
-    The graph contains the vectors of the last build from scratch. Those that the generation no longer uses are skipped.
+    The graph has the vectors of the last build from scratch; those no longer in use are skipped. Vectors added since
+    then ("changed") are not in the graph, and every search compares all of them.
     """
 
     _arrays: GenerationArrays = PrivateAttr()
@@ -105,7 +106,7 @@ class GraphVectorStore(ReadOnlyVectorStore):
     def candidates(
         self, vector: NDArray[np.float32], count: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float32], float]:
-        """Find `count` vectors in the graph that are near `vector`, and add all changed vectors.
+        """Find `count` vectors in the graph that are near `vector`, and add all that are newer than the graph.
 
         Returns their positions, ascending, their cosines, and the least cosine among those from the graph, or -inf if
         the graph has no further vectors.

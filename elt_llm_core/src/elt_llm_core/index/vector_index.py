@@ -90,7 +90,7 @@ class VectorIndexPool(Closeable):
 
     @contextmanager
     def lend(self, folder: Path, exact: ExactVectorStore) -> Iterator["IdVectorStore"]:
-        """Yield the index in a folder. If a search's last result is tied, `exact` repeats it. Raises CorruptIndex."""
+        """Yield a folder's index. Searches whose last result ties with the next use `exact`. Raises CorruptIndex."""
         lent = self._take(folder, exact)
         try:
             yield lent.index.store

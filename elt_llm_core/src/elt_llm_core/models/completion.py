@@ -293,7 +293,7 @@ class _CompletionRun:
 
 
 def model_server_of(llm: "LLM") -> ModelServer:
-    """Return the description of the model's server. If the model has none, it is made from the model's name."""
+    """Return the description of the model's server. For a model without a server, it is made from the model's name."""
     if isinstance(server := getattr(llm, "server", None), ModelServer):
         return server
     model = str(llm.metadata.model_name)

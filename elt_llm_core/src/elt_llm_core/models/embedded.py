@@ -203,5 +203,5 @@ def open_session(model: str | bytes, optimisation: str = "ORT_ENABLE_ALL") -> "I
 
 
 def encodable(text: str) -> str:
-    """Replace each lone surrogate, which UTF-8 cannot encode, by one "?", so that offsets stay the same."""
+    """Replace each lone surrogate (half a UTF-16 pair), which UTF-8 cannot encode, by "?". Offsets stay the same."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

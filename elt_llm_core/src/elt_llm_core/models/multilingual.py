@@ -219,7 +219,7 @@ _RUNTIME = "com.microsoft"
 
 
 def _encoder_graph(packed: PackedModel) -> bytes:
-    """Return the encoder as an ONNX model. It maps token embeddings to hidden states, both (1, tokens, dimension)."""
+    """Build the encoder's ONNX model: token embeddings in, hidden states out, both (1, tokens, dimension)."""
     from onnx import TensorProto, helper
 
     graph = _GraphBuilder(packed)

@@ -42,7 +42,7 @@ class OllamaModel:
     """What the model can do, such as completion and embedding, or empty if the server does not report it."""
 
     def lacks(self, capability: str) -> bool:
-        """Return whether the server reports the model's capabilities, but not this one."""
+        """Return whether the model lacks a capability such as "embedding"; false if the server lists none."""
         return bool(self.capabilities) and capability not in self.capabilities
 
 

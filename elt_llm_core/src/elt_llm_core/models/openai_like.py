@@ -122,7 +122,7 @@ _IDENTITY_KEYS = ("n_embd", "n_params", "n_vocab", "size")
 
 
 class OpenAiLikeEmbedding(ServerEmbedding):
-    """An embedding model at a server's /v1/embeddings. Its digest covers its entry in the server's list of models."""
+    """An embedding model at a server's /v1/embeddings. Its digest is a hash of its entry in the server's model list."""
 
     _openai: OpenAiLikeServer = PrivateAttr()
     _declared_context: int = PrivateAttr()
@@ -172,7 +172,7 @@ def create_openai_like_llm(settings: Settings) -> "LLM":
     from elt_llm_core.models.served_llm import ServedLlm
 
     class OpenAiLikeLlm(ServedLlm, OpenAILike):
-        """LlamaIndex's OpenAILike that also describes its server, verifies prompts and closes its connections."""
+        """LlamaIndex's OpenAILike, which also describes its server, detects truncated prompts and can be closed."""
 
     chosen = settings.openai_like
     client = httpx.Client(**client_options(chosen, server.address, reply_seconds=settings.llm.answer_timeout))

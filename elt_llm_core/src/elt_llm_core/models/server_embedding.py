@@ -168,7 +168,7 @@ class ServerEmbedding(EmbeddingModel):
         return self._tokens.spans(text)
 
     def _batch(self, texts: list[str]) -> NDArray[np.float32]:
-        """Return the vectors of prefixed texts. Two known texts are sent around them, to verify the vectors' order."""
+        """Return the vectors of prefixed texts. A known text is sent first and last, to verify the reply's order."""
         sent, (fingerprint, known) = [_FIRST, *texts, _LAST], self._server_facts()
         reply = call_with_retries(lambda: self._request_vectors(sent))
         vectors = check_vectors(reply, len(sent), fingerprint.dimension, self._server)

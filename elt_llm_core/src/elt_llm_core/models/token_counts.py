@@ -93,8 +93,8 @@ def is_truncated(prompt_tokens: int, window: int | None, texts: Sequence[str]) -
     """Return whether a server that counted `prompt_tokens` truncated the texts.
 
     A prompt was truncated if it has more words than the server counted tokens, or if it fills the whole window. Ollama
-    truncates a long prompt to half the window and a few tokens, so such a count is accepted only if it is near the
-    estimate.
+    truncates a long prompt to half the window and a few tokens, so a count of half the window is accepted only if it is
+    near the estimated length of the prompt.
     """
     if prompt_tokens < sum(map(min_tokens, texts)):
         return True
@@ -166,9 +166,9 @@ class PromptVerifier:
     ) -> None:
         """Raise PromptTooLong if the server read fewer tokens than the messages have.
 
-        `read` is the number of tokens that the server counted. A prompt within the verified length needs no request.
-        Otherwise the server's window is requested once. If it is too small or unknown, the prompt's tokens are counted
-        again, in pieces that no server truncates. Raises a ModelError if a request fails.
+        `read` is the number of tokens that the server counted. A prompt no longer than one already verified needs no
+        request. Otherwise the server's window is requested once. If it is too small or unknown, the prompt's tokens are
+        counted again, in pieces that no server truncates. Raises a ModelError if a request fails.
         """
         texts = [(message.role.value, message.content or "") for message in messages]
         most = sum(self._most(text) + _MESSAGE_TOKENS for _, text in texts) + _TEMPLATE_TOKENS

@@ -265,7 +265,7 @@ class JsonServer(Closeable):
         """
 
     def explain(self, error: EltError) -> EltError:
-        """Return the error with details from the server, such as its context window. Here, it is returned unchanged."""
+        """Return the error with details from the server, such as its context window. This base class adds none."""
         return error
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:

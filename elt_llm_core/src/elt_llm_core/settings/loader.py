@@ -188,7 +188,7 @@ def _unknown_key(model: type[BaseModel], location: Location) -> str:
 
 
 def _at(model: type[BaseModel], location: Location) -> tuple[FieldInfo | None, type[BaseModel] | None]:
-    """Return the field at a validation error's location, and the model of its keys. A list item's field is the list."""
+    """Return the field at an error's location such as ("llm", "model"), and, for a section, the model of its keys."""
     field: FieldInfo | None = None
     current: type[BaseModel] | None = model
     for part in location:

@@ -262,7 +262,7 @@ class IndexSettings(SettingsSection):
         return url
 
     def is_same_place(self, other: "IndexSettings") -> bool:
-        """Return whether both refer to the same vector database, so that the vectors in it can be kept."""
+        """Return whether these and the `other` settings name one vector database, so that its vectors can be kept."""
         return self.backend == other.backend and (self.backend != "qdrant" or self.url == other.url)
 
     @property

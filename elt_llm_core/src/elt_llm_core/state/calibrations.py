@@ -10,7 +10,7 @@ from elt_llm_core.store.records import utc_now
 
 @dataclass(frozen=True)
 class StoredCalibration:
-    """A calibration of answer confidence for one generation and one profile. `fitted` is the calibration as JSON."""
+    """How scores become answer confidences, for one generation and profile. `fitted` has the parameters as JSON."""
 
     generation: str
     profile: str
@@ -77,7 +77,7 @@ class MetricTable(DatabaseTable):
                 )
 
     def of(self, period: Period, since: str = "", most: int = 10_000) -> dict[str, str]:
-        """Return the metrics of all hours, all days or the total: a dict of JSON texts by start, oldest first.
+        """Return the metrics of all hours, all days or the total, as JSON texts by the period's start, oldest first.
 
         At most the latest `most` rows that start at `since` or later are returned.
         """

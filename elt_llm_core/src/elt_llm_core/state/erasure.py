@@ -108,7 +108,7 @@ class ErasureCounts:
 
 @dataclass(frozen=True)
 class _ErasureRule:
-    """Decides which entries to erase: those with one of `words`, or a quoted document for which `is_gone` is true."""
+    """Decides which turns, rows and reviews to erase: those with one of `words`, or that quote a deleted document."""
 
     is_gone: Callable[[QuotedDocument], bool]
     words: Sequence[str] = ()
@@ -185,7 +185,7 @@ def erase_dropped(store: Store, collection: str) -> ErasureCounts:
 
 
 def quoted_documents(result: QueryResult) -> set[QuotedDocument]:
-    """Return the documents that a result quotes or lists."""
+    """Return the documents that an answer quotes or lists as sources."""
     places: list[Citation | RetrievedChunk] = [*result.citations, *result.chunks]
     return {(it.collection, it.source_id, it.document_hash) for it in places}
 

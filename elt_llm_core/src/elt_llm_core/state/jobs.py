@@ -120,7 +120,7 @@ class JobQueue(DatabaseTable):
     def wait_again(self, identity: str, *, counted: bool) -> None:
         """Put a running job back into the queue.
 
-        If `counted` is false, for example because a lock was held, this attempt does not count.
+        If `counted` is false, as when another process held the lock, this attempt does not count towards the maximum.
         """
         self._database.execute(
             "UPDATE queued_jobs SET status = 'queued', pid = NULL, attempts = attempts - ?, updated_at = ?"
@@ -306,9 +306,9 @@ class JobRowTable(DatabaseTable):
         return None if row is None else OutputRow(place, row[0], row[1], quoted_from_json(row[2]))
 
     def erase(self, is_gone: ErasePredicate) -> int:
-        """Delete every row for which `is_gone` is true, both from the stored rows and from the last output.
+        """Delete rows, both stored ones and those of the last output, if `is_gone` is true for their quotes and text.
 
-        Returns the number of deleted rows. A row in both places counts once.
+        Returns the number of deleted rows. A row that is both stored and output counts once.
         """
         return len(self._erase_from("job_rows", is_gone) | self._erase_from("job_shown", is_gone))
 
@@ -410,14 +410,14 @@ class JobReviewTable(DatabaseTable):
         return [_stored_review(row) for row in rows]
 
     def rest_on(self, name: JobName, place: RowId, documents: frozenset[QuotedDocument]) -> None:
-        """Replace the stored set of documents that a reviewed row quotes."""
+        """Store which documents a reviewed row quotes now, replacing those of the last run."""
         self._database.execute(
             f"UPDATE job_reviews SET documents = ? WHERE {_OF_ROW}",  # noqa: S608 - column names only
             (quoted_to_json(documents), *name, *place),
         )
 
     def erase(self, is_gone: ErasePredicate) -> int:
-        """Erase the reviews for which `is_gone` is true, and return how many were erased.
+        """Erase reviews if `is_gone` is true for their row's quoted documents or their text. Return how many.
 
         If the row is still in the job's output, only the review's comment, which may repeat document text, and its
         documents are erased. The status stays.

@@ -144,7 +144,7 @@ class SessionTable(DatabaseTable):
         self._database.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
 
     def erase(self, is_gone: Callable[[QueryResult], bool]) -> int:
-        """Delete the turns for whose result `is_gone` is true, and the turns that depend on a deleted turn.
+        """Delete turns for whose answer `is_gone` is true (it quotes a removed document), and turns that depend on one.
 
         A turn depends on a deleted turn if it is a follow-up question directly after it, or if the model read it to
         write the answer. A conversation that has no turns left is deleted. Otherwise its first remaining question
@@ -241,7 +241,7 @@ class FeedbackTable(DatabaseTable):
         return found
 
     def erase(self, is_gone: ErasePredicate) -> int:
-        """Delete all feedback for which `is_gone` is true, and return how many entries were deleted."""
+        """Delete feedback if `is_gone` is true for the answer's documents and texts. Return how many were deleted."""
         doomed = [
             one.feedback_id
             for one in self.all()

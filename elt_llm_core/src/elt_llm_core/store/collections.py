@@ -119,7 +119,7 @@ class CollectionTable(DatabaseTable):
         return {name: (Path(path), bool(whole)) for name, path, whole in rows}
 
     def record_root(self, collection: int, name: str, path: Path, *, whole: bool) -> None:
-        """Store a source folder. `whole` is true if all its files were ingested at once. True stays true."""
+        """Store a source folder. `whole`: all its files were ingested at once. Once stored as true, it stays true."""
         self._database.execute(
             "INSERT INTO roots (collection, name, path, whole) VALUES (?, ?, ?, ?) ON CONFLICT (collection, name)"
             " DO UPDATE SET path = excluded.path, whole = roots.whole OR excluded.whole",

@@ -53,7 +53,7 @@ class DocumentCondition:
         return {"field": self.field, "values": list(self.values)}
 
     def admits(self, metadata: Mapping[str, Any]) -> bool:
-        """Return whether a document with this metadata fulfils the condition. A document without the field does not."""
+        """Return whether a document with this metadata fulfils the condition; without the field, it does not."""
         return str(metadata.get(self.field, "")) in self.values
 
 

@@ -99,7 +99,7 @@ class Database(Protocol):
         """Return whether the definition of a table or index contains `text`."""
 
     def change_mark(self) -> object:
-        """Return a value that changes at most a second after others may have changed the database."""
+        """Return a value that differs from an earlier one, after a second at most, if others changed the database."""
 
     def size(self) -> int:
         """Return the size of the database in bytes."""
@@ -192,7 +192,7 @@ class SqliteDatabase(Database):
         return self.row("SELECT 1 FROM sqlite_schema WHERE instr(sql, ?) LIMIT 1", (text,)) is not None
 
     def change_mark(self) -> object:
-        """Return a value that changes when others write (https://www.sqlite.org/pragma.html#pragma_data_version)."""
+        """Return a value that differs after others wrote (https://www.sqlite.org/pragma.html#pragma_data_version)."""
         return self.row("PRAGMA data_version")
 
     @cached_property
@@ -294,7 +294,7 @@ _MAX_FAULTS = 100  # faults that one check lists
 
 
 class CheckedTable(NamedTuple):
-    """A table with checksums: the columns of its primary key, and all its columns as `values` or `blobs`."""
+    """A table with row checksums. `key` is its primary key, `blobs` are its BLOB columns, `values` all others."""
 
     name: str
     key: tuple[str, ...]

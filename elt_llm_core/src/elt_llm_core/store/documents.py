@@ -77,7 +77,7 @@ class DocumentTable(DatabaseTable):
         return sorted(min(same)[2] for same in self._same_bytes(versions))
 
     def duplicates(self, versions: Sequence[int]) -> dict[str, str]:
-        """Return the documents that are not indexed: by document id, the path of the identical one that is indexed."""
+        """Return {id of a document that is not indexed: path of the identical document that is indexed instead}."""
         found: dict[str, str] = {}
         for same in self._same_bytes(versions):
             first, *others = sorted(same)
@@ -274,7 +274,7 @@ class StoredFile:
 
 
 def file_versions_of(database: Database, versions: Sequence[int]) -> list[int]:
-    """Return the versions of the files to which these versions of files or parts belong, sorted, each once."""
+    """Return the file's version for each of these versions of files or of parts of files, sorted, each once."""
     rows = database.rows_in("SELECT coalesce(part_of, id) FROM document_versions WHERE id IN ({})", versions)
     return sorted({int(number) for (number,) in rows})
 
@@ -384,7 +384,7 @@ class ForgottenTable(DatabaseTable):
             )
 
     def lift_file(self, collection: int, document_id: str, content_hash: bytes) -> None:
-        """Remove a file from the register, so that ingest reads it again. Identical files stay forgotten by path."""
+        """Let ingest read a forgotten file again. Forgotten files with equal bytes stay forgotten, by their paths."""
         same = [it for it in self.listed(collection) if it.content_hash == content_hash]
         self.add(collection, [replace(it, content_hash=b"") for it in same if it.document_id != document_id])
         self._database.execute(

@@ -53,8 +53,8 @@ def delete_contents(store: Store, collection: int, generations: Sequence[int], v
     """Delete these generations and document versions, and the vectors that only they used.
 
     The caller opens the transaction. If there are versions, all vectors of models that no generation uses are deleted,
-    since an interrupted run may have left some. So are all enrichments, which are texts written by a language model
-    that do not refer to their source.
+    since an interrupted run may have left some. All context sentences written by a language model are deleted too,
+    because it is not recorded from which document they were written.
     """
     database = store.database
     models = _known_fingerprints(database)
@@ -220,7 +220,7 @@ def _version_samples(store: Store, version: int) -> Iterable[str]:
 
 
 def is_text_published(store: Store, sample: str) -> bool:
-    """Return whether a stored row contains the sample, so that a file may contain it although erasure succeeded."""
+    """Return whether a stored row contains the sample. If so, files may contain it although the erasure succeeded."""
     text = ["t.text", "v.path", "v.title", "v.sections", "v.metadata"]
     row = store.database.row(
         f"SELECT 1 FROM document_versions v JOIN texts t ON t.id = v.text WHERE {_any_contains(text)}"

@@ -85,7 +85,7 @@ class GenerationTable(DatabaseTable):
             )
 
     def replace(self, collection: int, old: int, record: GenerationRecord, versions: Sequence[int]) -> None:
-        """Add a rebuilt generation and make it the published or previous one if `old` was. `old` is not deleted."""
+        """Add a rebuilt generation, which replaces `old` as the published or previous one. `old` is not deleted."""
         with self._database.transaction():
             self._insert(collection, record, versions)
             for pointer in ("published", "previous"):
@@ -97,8 +97,8 @@ class GenerationTable(DatabaseTable):
     def point_at(self, collection: int, number: int) -> None:
         """Publish another kept generation in one transaction.
 
-        The generation published until now becomes the previous one. A second rollback in a row leaves the previous one
-        unchanged, and publishing the previous one ends the rollback. Raises UsageError if there is no generation
+        The generation published until now becomes the previous one. A second rollback in a row does not change the
+        previous one, and publishing the previous one ends the rollback. Raises UsageError if there is no generation
         `number`.
         """
         with self._database.transaction():
@@ -125,7 +125,7 @@ class GenerationTable(DatabaseTable):
         )
 
     def naming(self, collection: int, versions: Sequence[int]) -> list[int]:
-        """Return the numbers of the generations that contain one of these document versions, ascending."""
+        """Return the numbers of the generations, ascending, that contain one of these document versions."""
         rows = self._database.rows_in(
             "SELECT DISTINCT generation FROM generation_documents WHERE collection = ? AND version IN ({})",
             versions,

@@ -124,7 +124,7 @@ class NodeTable(DatabaseTable):
         return {row[0]: _node_from_row(row[:-1], others.get(int(row[-1]), [])) for row in rows}
 
     def _other_places(self, collection: int, generation: int, versions: Sequence[int]) -> dict[int, list[str]]:
-        """Return, by document version, the paths of identical documents in the generation with the same owner."""
+        """Return, by document version, the paths of other documents in the generation with equal bytes and owner."""
         owner = (
             f"json_extract(o.metadata, '$.{name}') IS NOT DISTINCT FROM json_extract(v.metadata, '$.{name}')"
             for name in OWNER_FIELDS

@@ -274,7 +274,7 @@ class PostgresDatabase(Database):
                 self.rows(f"SELECT pg_advisory_unlock{'_shared' if shared else ''}(?)", (key,))
 
     def holds(self, key: int) -> bool:
-        """Return whether this session still holds a lock. It may not if a pooler switches between sessions."""
+        """Return whether this session still holds a lock. Behind a pooler that mixes sessions, it may have lost it."""
         return bool(self.rows(f"SELECT 1 FROM pg_locks WHERE {_OF_LOCK} AND pid = pg_backend_pid()", _halves(key)))
 
     def server_version(self) -> int:
@@ -396,7 +396,7 @@ class CallerDatabase(PostgresDatabase):
         return self._database.folder
 
     def rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
-        """Return the rows of one statement, restricted to the caller. Raises StoreError if the statement writes."""
+        """Return the rows of one statement that the caller may read. Raises StoreError if the statement writes."""
         return self._database.rows_with(self._settings, statement, [parameters])[0]
 
     def close(self) -> None:
@@ -409,7 +409,7 @@ class CallerDatabase(PostgresDatabase):
 def admit_callers(database: PostgresDatabase) -> None:
     """Grant the role for callers read access to documents and vectors. Create the role if this session may do so.
 
-    If there is no such role, only this program restricts callers, and the doctor reports that.
+    If there is no such role, only this program restricts callers, as `elt-llm doctor` then reports.
     """
     [(is_missing, may_create)] = database.rows(
         "SELECT to_regrole(?) IS NULL, rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user",

@@ -60,7 +60,7 @@ def _attached(target: SqliteDatabase, source: Path) -> Iterator[None]:
 
 
 def _readable_sources(data_dir: Path, target: SqliteDatabase, workspace: Path) -> Iterator[Path]:
-    """Yield the store, copies of the store with another header or schema, and the backups, latest first."""
+    """Yield files to try: the store, copies with a header or schema from a backup, then backups, latest first."""
     path, backups = data_dir / STORE_NAME, list_backups(data_dir)[::-1]
     if path.is_file():
         yield path
@@ -77,7 +77,7 @@ def _readable_sources(data_dir: Path, target: SqliteDatabase, workspace: Path) -
 def _replace_schema(path: Path, reference: bytes, *, whole: bool) -> None:
     """Overwrite the header of a database or, if `whole`, all pages of its schema with those of another database.
 
-    This works for stores whose tables are at the same pages. Otherwise no row matches its checksum.
+    Rows can be read only if both databases have each table at the same pages; otherwise no checksum matches.
     """
     header = bytearray(reference[:_HEADER_SIZE])
     header[28:32] = (path.stat().st_size // _PAGE_SIZE).to_bytes(4, "big")
@@ -100,7 +100,7 @@ def _schema_pages(content: bytes) -> list[int]:
 
 
 def _has_tables(target: SqliteDatabase) -> bool:
-    """Return whether rows can be read from the attached database: it has all columns, or an older schema."""
+    """Return whether the attached database's schema can be used: all columns, or those from before checksums."""
     tables = target.checked_tables.values()
     found = {table.name: _columns(target, table) for table in tables}
     if not any(CHECKSUM_COLUMN in columns for columns in found.values()):
@@ -115,7 +115,7 @@ def _columns(target: SqliteDatabase, table: CheckedTable) -> list[str]:
 
 
 def _copy_table(target: SqliteDatabase, table: CheckedTable) -> tuple[int, int]:
-    """Copy the undamaged rows of a table. Return (number copied, number lost). An unknown number lost is 1."""
+    """Copy the undamaged rows of a table. Return (number copied, number lost); an unknown number lost counts as 1."""
     columns = _columns(target, table)
     if not columns:
         return 0, 0

@@ -53,7 +53,7 @@ class Store(Closeable):
     def seen_by(self, conditions: DocumentConditions) -> "Store":
         """With row-level security, return a store that reads only what these conditions allow. Else return this store.
 
-        Raises StoreError if a test has switched off the program's own conditions and there is no row-level security.
+        Raises StoreError if a test has switched off the program's filters and there is no row-level security.
         """
         if conditions and self.workspace.is_shared:
             from elt_llm_core.store.postgres import CallerDatabase, as_server
@@ -132,7 +132,7 @@ def has_store(place: Path | Workspace) -> bool:
 def open_store(place: Path | Workspace, *, for_writing: bool = False, claims: bool = True) -> Store:
     """Open a workspace. If `for_writing`, the caller must hold the lock, and the store is created or migrated.
 
-    If `claims`, a folder of another database is refused. A writer first checks every row. Raises StoreError
+    If `claims`, a folder that belongs to another database is refused. A writer checks every row. Raises StoreError
     if there is nothing to read, if a newer program wrote it, or, for a writer, if the store is damaged.
     """
     workspace = as_workspace(place)

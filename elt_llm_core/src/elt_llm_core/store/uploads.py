@@ -57,7 +57,7 @@ def delete_forgotten_uploads(store: Store, collection: str, *, before: float) ->
 def unpublished_uploads(store: Store, collections: Collection[str], pending: Collection[tuple[str, str]]) -> list[Path]:
     """Return the uploaded files from which no published document was read.
 
-    The function searches the folders of these collections, the folders of unknown collections, and interrupted uploads.
+    The function searches the folders of these collections, folders without a collection, and interrupted uploads.
     `pending` lists uploads that are still to be read, as (collection, path). They are not returned.
     """
     known = {record.name for record in store.collections.all()}
@@ -79,7 +79,7 @@ def unpublished_uploads(store: Store, collections: Collection[str], pending: Col
 
 
 def _roots(store: Store, record: CollectionRecord) -> dict[str, Path]:
-    """Return, by name, those source folders of the collection that are its upload folder or a folder in it."""
+    """Return, by name, the collection's source folders that contain uploads."""
     folder = uploads_folder(store.data_dir, record.name).resolve()
     roots = store.collections.roots(record.id)
     return {name: path for name, (path, _) in roots.items() if path.is_relative_to(folder)}

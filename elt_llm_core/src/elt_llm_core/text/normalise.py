@@ -96,5 +96,5 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def replace_surrogates(text: str) -> str:
-    """Replace each lone surrogate by the replacement character U+FFFD."""
+    """Replace each lone surrogate (half of a UTF-16 pair, invalid on its own) by the character U+FFFD."""
     return _SURROGATE.sub("\ufffd", text)

@@ -94,7 +94,7 @@ class MarkedTerms:
 
 
 def _valid_offsets(value: Any, count: int, length: int) -> Any:
-    """Return the valid entries of `value`, each once, sorted. They are `count` ascending offsets within the text."""
+    """Return the valid entries of parsed JSON, each once, sorted. Valid are `count` ascending offsets in the text."""
     entries = value if isinstance(value, list | tuple) else ()
     lists = (entry for entry in entries if isinstance(entry, list | tuple) and len(entry) == count)
     spans = {tuple(entry) for entry in lists if all(type(one) is int for one in entry)}
@@ -112,7 +112,7 @@ _WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
 def page_label(source: str, page: int | None, section: str | None = None) -> str:
     """Return a label such as "page 3" or, for a workbook, "sheet Elements". Without a page, it is empty.
 
-    A sheet's name is its first heading. Callers that show the section themselves leave it out, and get "" for sheets.
+    A sheet's name is its first heading. A caller that shows sections itself passes none, and gets "" for sheets.
     """
     if page and source.lower().endswith(_WORKBOOKS):
         return f"sheet {section.split(' > ')[0]}" if section else ""

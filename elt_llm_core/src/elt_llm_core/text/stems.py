@@ -94,7 +94,7 @@ class KeywordTokeniser:
         return list(dict.fromkeys((self._stem(spelled), _unsoften_stem(likely, self.language))))
 
     def _restore_ending(self, word: str) -> str:
-        """Remove a word's diacritics, except in a known ending, so that the stemmer recognises the ending."""
+        """Remove diacritics, but spell a known ending with its own, for the stemmer: Lithuanian "zeme" -> "zemė"."""
         bare = without_diacritics(word)
         for typed, spelled in self._endings:
             if bare.endswith(typed) and len(bare) >= len(typed) + _MIN_STEM:

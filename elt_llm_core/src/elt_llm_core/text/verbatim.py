@@ -64,10 +64,10 @@ def find_quote(quote: str, text: str) -> Iterator[tuple[int, int]]:
 
 
 def nearest_span(quote: str, text: str, start: int = 0, end: int | None = None) -> tuple[int, int, float] | None:
-    """Return the span in text[start:end] that contains most of the quote's words, as (start, end, share of the words).
+    """Return the span in text[start:end] with the most words of the quote, as (start, end, share of the quote's words).
 
-    The span is as long as the quote in words, and is trimmed to start and end with words of the quote. Among equal
-    spans, the first is returned, or None if there is no common word. The time is linear in the text's length.
+    The span is as long as the quote in words, and is trimmed to start and end with words of the quote. Among equally
+    good spans, the first is returned, or None if there is no common word. The time is linear in the text's length.
     """
     quoted = list(locate_words(quote))
     wanted = Counter(filter(None, (word.folded for word in quoted)))
@@ -83,7 +83,7 @@ def nearest_span(quote: str, text: str, start: int = 0, end: int | None = None) 
 
 
 def quote_differences(quote: str, text: str) -> list[QuoteDifference]:
-    """Return the differences between a quote and a text, in order, or an empty list if all words are equal."""
+    """Return where a quote's words differ from a text's, in order. White space does not count."""
     quoted, written = [word.text for word in locate_words(quote)], [word.text for word in locate_words(text)]
     differences = []
     for kind, first, last, start, end in SequenceMatcher(None, quoted, written, autojunk=False).get_opcodes():
@@ -100,7 +100,7 @@ def quote_differences(quote: str, text: str) -> list[QuoteDifference]:
 
 
 def _start_of_match(word: QuoteWord, quoted: QuoteWord) -> int:
-    """Return the offset at which `word` starts, after punctuation that the quote's first word does not have."""
+    """Return where `word` starts in the text, without punctuation that `quoted` lacks: after "(" in "(rule"."""
     same = word.folded == quoted.folded and word.text.endswith(quoted.text)
     return word.end - len(quoted.text) if same else word.start
 
@@ -111,7 +111,7 @@ def _end_of_match(word: QuoteWord, quoted: QuoteWord) -> int:
 
 
 def _best_window(wanted: Counter[str], words: Sequence[str], length: int) -> tuple[int, int]:
-    """Find the `length` adjacent words with the most wanted words. Return the number of wanted words and the start."""
+    """Find the run of `length` words that has most of the quote's (`wanted`). Return how many, and its start."""
     counts: Counter[str] = Counter()
     current = best = first = 0
     for index, word in enumerate(words):

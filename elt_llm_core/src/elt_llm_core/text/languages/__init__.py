@@ -96,7 +96,7 @@ def rule_languages() -> tuple[str, ...]:
 
 
 def words(name: str, codes: Iterable[str] | None = None, *, folded: bool = False) -> frozenset[str]:
-    """Return the union of several languages' lists `name` (default: of all languages with sentence rules).
+    """Return the union of the word lists `name` of these languages (default: all languages with sentence rules).
 
     With `folded`, the words have no diacritics. Raises KeyError if none of the languages has this list.
     """
