@@ -13,7 +13,7 @@ from elt_llm_ingest.parsing.parsed_document import Block, BlockKind, ParsedDocum
 
 
 class RecursiveChunker(SpanChunker):
-    """Cuts at the first of `separators` and packs the parts; cuts a part that is too large at the next separator.
+    """Cuts at the first separator (such as an empty line) and packs the parts; cuts too large parts at the next one.
 
     Sentences, sections and rows are ignored: the text between two separators is kept together if it fits. Text without
     a separator is cut between words, and a word only if it is larger than a chunk. A separator ends the part before it.
