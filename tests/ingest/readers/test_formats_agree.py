@@ -1,4 +1,4 @@
-"""Several formats of one book give the same text and sections, for any layout of their lines."""
+"""A book gives the same text and sections in each of its file formats, wherever the format breaks the lines."""
 
 import re
 from collections.abc import Callable

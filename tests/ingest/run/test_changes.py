@@ -1,4 +1,4 @@
-"""A scan reads files only if they may have changed, and applies only plausible deletions."""
+"""A scan reads files only if they may have changed, and holds back the deletion of many documents at once."""
 
 import os
 import time
