@@ -1,4 +1,4 @@
-"""The parent-child chunker makes small chunks, each within a larger span for reading."""
+"""The parent-child chunker makes small chunks, each within a larger span that an answer reads instead."""
 
 from pathlib import Path
 from typing import Any

@@ -13,7 +13,7 @@ def _words(count: int) -> str:
 
 
 def _texts(rules: list[tuple[str, int]], **settings: int) -> list[str]:
-    """Return the chunks of a section with rules of these numbers and lengths."""
+    """Return the chunks of a section. `rules` has the number, such as "3.1", and the length of each numbered rule."""
     builder = DocumentBuilder()
     builder.add_heading("3 Matches", 1)
     for number, length in rules:

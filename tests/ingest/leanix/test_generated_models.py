@@ -1,4 +1,4 @@
-"""Generated drawings of any form are read completely."""
+"""Every entity and relationship is read from randomly generated drawings of enterprise models."""
 
 import tempfile
 from pathlib import Path
