@@ -50,7 +50,7 @@ class _SeparatorSplitter:
         self._ends = [block.end for block in self._blocks]
 
     def groups(self, start: int, end: int, depth: int) -> Iterator[list[TextPiece]]:
-        """Cut text[start:end] at `separators[depth]`, and large parts at later ones. Yield the pieces in groups."""
+        """Cut text[start:end] at `separators[depth]`, and large parts at finer separators. Yield groups of pieces."""
         fitting: list[TextPiece] = []
         for part in self._parts(start, end, depth):
             if part[0] == part[1]:

@@ -116,7 +116,7 @@ class _UnitSplitter:
         yield start, end
 
     def _joins(self, before: tuple[int, int], part: tuple[int, int]) -> bool:
-        """Return whether `part` shares a chunk with `before`: both fit, and `part` is a rule or `before` is small."""
+        """Return whether `part` joins the chunk of `before`: it fits, and `part` is a rule or `before` is small."""
         if self._tokens(before[0], part[1]) > self._size:
             return False
         return self._units[part[0]].is_rule or self._tokens(*before) < self._size / 3

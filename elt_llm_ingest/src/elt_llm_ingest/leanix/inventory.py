@@ -118,7 +118,7 @@ _OWN_FIELDS = {"id", "type", "name", "displayName", "description", "level", "sta
 
 
 def build_inventory(sheet: Sheet) -> Inventory:
-    """Build the inventory of an export's first sheet, with relations resolved by display name."""
+    """Build the inventory of an export's first sheet. Related fact sheets are found by their display names."""
     findings = FileProblems()
     columns = read_columns(sheet)
     ids = UniqueNames()
