@@ -29,7 +29,7 @@ REAL_FILES = 1  # documents of each format
 
 @dataclass(frozen=True)
 class PieceCounter:
-    """Counts tokens of up to four letters or one other character; long words are one unknown token."""
+    """Counts tokens of up to four letters. A sign is one token, and so is a word of more than 100 letters."""
 
     token_limit: int = 60
 
@@ -49,7 +49,7 @@ def chunker(strategy: str, size: int = 30, overlap: int = 8, limit: int = 60, ta
 
 
 def check_chunks(document: ParsedDocument, cut: SpanChunker) -> None:
-    """Check the contract of SpanChunker."""
+    """Check that the chunks are ordered, contain the whole text and keep the limits, and that a second run is equal."""
     spans = cut.spans(document)
     covered = 0
     for span in spans:

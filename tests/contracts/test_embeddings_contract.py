@@ -81,6 +81,6 @@ def test_the_fingerprint_of_an_embedding_model_does_not_change_between_calls(mod
     assert model.token_limit == model.fingerprint.token_limit > 16
 
 
-def test_every_model_is_usable_as_a_llama_index_embedding(model: EmbeddingModel) -> None:
+def test_every_embedding_model_is_usable_as_a_llama_index_embedding(model: EmbeddingModel) -> None:
     assert model.get_text_embedding(TEXTS[0]) == pytest.approx(model.embed_texts(TEXTS[:1])[0].tolist(), abs=1e-5)
     assert model.get_query_embedding("club") == pytest.approx(model.embed_question("club").tolist(), abs=1e-5)

@@ -62,7 +62,7 @@ def test_the_metadata_of_a_language_model_are_available_without_a_request(llm: L
     assert llm.metadata.model_name
 
 
-def test_an_answer_can_be_cancelled_at_any_piece(llm: LLM) -> None:
+def test_a_streamed_answer_can_be_cancelled_after_any_piece(llm: LLM) -> None:
     pieces: list[str] = []
     written = complete(llm, MESSAGES, on_piece=pieces.append, cancelled=lambda: bool(pieces))
     assert (written.finish, written.text) == ("cut off", "".join(pieces))

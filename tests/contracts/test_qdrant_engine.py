@@ -1,4 +1,4 @@
-"""The filters of our points in Qdrant's own engine in this process, and in a server if QDRANT_URL names one."""
+"""Searches with our filters in Qdrant's own engine in this process, and in a server if QDRANT_URL names one."""
 
 import os
 import uuid
@@ -28,7 +28,7 @@ TENANTS = {1: 4, 2: 80, 3: 2000}  # code of a tenant -> its nodes, of 4,000: .1 
 
 
 class Shard:
-    """4,000 points with our payloads in an engine with a graph, and the same vectors as arrays."""
+    """4,000 points with the fields that we store, in Qdrant's engine with an HNSW graph; the same vectors as arrays."""
 
     def __init__(self, folder: Path) -> None:
         chance = np.random.default_rng(11)
@@ -60,7 +60,7 @@ class Shard:
     def found(
         self, view: int, vector: np.ndarray, count: int, filters: list[PointsFilter], *, exact: bool
     ) -> list[int]:
-        """Ask the engine with the filter that `elt_llm_core.index.qdrant` sends."""
+        """Search the engine with the filter that `elt_llm_core.index.qdrant` sends to a server."""
         alive = [
             edge.FieldCondition(key="lineage", match=edge.MatchValue(LINEAGE)),
             edge.FieldCondition(key="born", range=edge.RangeFloat(lt=view + 1)),
@@ -108,14 +108,14 @@ CODES = st.lists(st.sampled_from([*TENANTS, 4, *range(2**62, 2**62 + 12)]), min_
     view=st.integers(1, 4),
     number=st.integers(0, 99),
 )
-def test_filtered_answers_of_the_engine_are_exact_in_every_generation(
+def test_filtered_search_results_of_the_qdrant_engine_are_exact_in_every_generation(
     shard: Shard, filters: list[PointsFilter], view: int, number: int
 ) -> None:
     vector = question(number)
     assert shard.found(view, vector, 20, filters, exact=True) == shard.best(view, vector, 20, filters)
 
 
-def test_the_recall_of_the_engine_within_one_generation_is_at_least_98_percent(shard: Shard) -> None:
+def test_the_recall_of_the_qdrant_engine_within_one_generation_is_at_least_98_percent(shard: Shard) -> None:
     hits = 0
     for number in range(100):
         vector = question(1000 + number)

@@ -46,7 +46,7 @@ def _read_or_reason(path: Path) -> ParsedDocument | str:
 
 
 def check_structure(document: ParsedDocument) -> None:
-    """Check the contract of ParsedDocument."""
+    """Check that pages, blocks and sections are ordered and inside the text, and that blocks contain all text."""
     length = len(document.text)
     assert document.title
     assert list(document.pages) == sorted(document.pages)

@@ -87,7 +87,7 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
 
 
 def pools_of(collections: Sequence[OpenCollection], chosen: Sequence[tuple[bool, bool]], question: str) -> list[Pool]:
-    """Pools of both collections; `chosen` marks the nodes that are candidates, by keywords or by vector."""
+    """The candidates of both collections. `chosen` has, for each node: is it a candidate, is it found by keywords?"""
     pools = []
     for place, collection in enumerate(collections):
         ids = list(collection.generation.every_id())

@@ -1,4 +1,4 @@
-"""The contract of every index that searches can use, compared with plain Python over all chunks."""
+"""The contract of every index that searches can use: its results equal those of plain Python over all chunks."""
 
 import math
 from collections import Counter
@@ -40,7 +40,7 @@ QUESTION = "Which vessel is at the quay at ebb, and which quay has a mast?"
 
 @contextmanager
 def published(place: Path | Workspace, documents: Mapping[str, Sequence[str]], kind: str) -> Iterator[Searchable]:
-    """Publish documents and open them as an index of a kind."""
+    """Publish documents and open their index with one of five implementations, such as "exact" or "qdrant"."""
     with writing(place) as store:
         put(store, documents, MODEL, index=DATABASES.get(kind))
     with ExitStack() as opened:
@@ -77,7 +77,7 @@ def stems_of(index: Searchable) -> dict[str, list[str]]:
 
 
 def allowed_files(index: Searchable, *paths: str) -> tuple[AllowedChunks, set[str]]:
-    """The chunks of these files, as the index has them and as a set of ids."""
+    """The chunks of these files: as a selection to which the index limits a search, and as a set of ids."""
     field = index.field("source")
     assert field is not None
     codes = [field.codes[list(field.values).index(path)] for path in paths]
@@ -112,7 +112,7 @@ def assert_best(ranking: Ranking, scores: Mapping[str, float], top_k: int) -> No
     assert len(dict(ranking)) == len(ranking)
 
 
-def test_every_id_is_yielded_once_in_ascending_order(index: Searchable) -> None:
+def test_every_chunk_id_is_yielded_once_in_ascending_order(index: Searchable) -> None:
     ids = every_id(index)
     assert ids == sorted(set(ids))
     assert len(ids) == index.size == sum(map(len, DOCUMENTS.values())) - 1  # identical documents are indexed once
@@ -139,7 +139,7 @@ def test_the_matching_chunks_are_those_with_the_greatest_bm25_scores_above_0(ind
     assert_best(index.matching(KeywordQuery(stems), top_k), scores, top_k)
 
 
-def test_the_factor_of_a_stem_multiplies_its_scores(index: Searchable) -> None:
+def test_the_factor_of_a_stem_in_a_query_multiplies_the_keyword_scores_of_the_stem(index: Searchable) -> None:
     stems, factors = ("quay", "tide", "ebb"), {"tide": 2.5, "ebb": 0.25}
     scores = {node_id: score for node_id, score in bm25_of(index, stems, factors).items() if score}
     query = KeywordQuery(stems, factors)
@@ -148,7 +148,7 @@ def test_the_factor_of_a_stem_multiplies_its_scores(index: Searchable) -> None:
     assert index.completed(ids, None, query).keyword == pytest.approx(list(scores.values()), abs=1e-5)
 
 
-def test_in_chunks_with_every_word_of_an_alias_the_higher_score_of_name_and_alias_counts(index: Searchable) -> None:
+def test_a_chunk_with_every_word_of_an_alias_gets_the_higher_score_of_name_and_alias(index: Searchable) -> None:
     other = OtherName((("moor",), ("jetti",)), 0.8)
     query = KeywordQuery(("pier",), names=(NamedInQuery(("pier",), (other,)),))
     name, one, two = (bm25_of(index, [stem]) for stem in ("pier", "moor", "jetti"))
@@ -163,7 +163,7 @@ def test_in_chunks_with_every_word_of_an_alias_the_higher_score_of_name_and_alia
     assert_best(index.matching(query, 500), {node_id: score for node_id, score in expected.items() if score}, 500)
 
 
-def test_completed_scores_equal_those_of_full_rankings_and_keep_the_requested_order(index: Searchable) -> None:
+def test_scores_computed_for_given_chunks_equal_those_of_full_rankings_in_the_given_order(index: Searchable) -> None:
     query, vector = KeywordQuery(tuple(index.tokeniser.stems(QUESTION))), MODEL.embed_question(QUESTION)
     ids = every_id(index)[::-2]
     found = index.completed(ids, vector, query)
@@ -186,7 +186,7 @@ def test_a_search_returns_the_best_allowed_chunks_and_no_others(index: Searchabl
         assert_best(index.matching(KeywordQuery(stems), top_k, allowed), scores, top_k)
 
 
-def test_a_filter_either_admits_or_excludes_the_chunks_with_one_of_its_codes(index: Searchable) -> None:
+def test_a_filter_admits_or_excludes_the_chunks_that_have_one_of_its_field_values(index: Searchable) -> None:
     for name in index.field_names:
         field = index.field(name)
         assert field is not None
@@ -212,7 +212,7 @@ def test_an_admitting_filter_without_codes_admits_nothing_and_an_excluding_one_e
     assert index.nearest(MODEL.embed_question(QUESTION), 5, index.allow([ValueFilter(())])) == []
 
 
-def test_the_values_of_two_fields_never_have_the_same_code(index: Searchable) -> None:
+def test_the_values_of_two_filter_fields_never_have_the_same_code(index: Searchable) -> None:
     fields = [field for name in index.field_names if (field := index.field(name))]
     codes = [code for field in fields for code in field.codes]
     assert len(set(codes)) == len(codes)
@@ -247,7 +247,7 @@ def test_the_stems_with_a_given_prefix_are_returned_in_order(index: Searchable) 
         assert list(index.stems_beginning(prefix)) == sorted(stem for stem in stems if stem.startswith(prefix))
 
 
-def test_unknown_ids_are_refused_or_give_empty_results(index: Searchable) -> None:
+def test_unknown_chunk_ids_are_refused_or_give_empty_results(index: Searchable) -> None:
     with pytest.raises(CorruptIndex):
         index.vectors(["no such node"])
     with pytest.raises(CorruptIndex):
@@ -282,7 +282,7 @@ def test_many_threads_get_the_same_results_as_a_single_thread(index: Searchable)
         assert list(threads.map(ask, questions * 5)) == expected * 5
 
 
-def test_allowed_chunks_of_another_index_are_refused(index: Searchable, tmp_path: Path) -> None:
+def test_a_selection_of_allowed_chunks_that_another_index_made_is_refused(index: Searchable, tmp_path: Path) -> None:
     with published(tmp_path, some_documents(1), "chroma") as other, pytest.raises(TypeError, match="another index"):
         index.nearest(MODEL.embed_question(QUESTION), 5, other.allow([]))
 

@@ -32,7 +32,7 @@ def _ids(count: int) -> list[str]:
 
 @pytest.fixture(params=["chroma", "exact"])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
-    """A factory that takes a number of vectors."""
+    """A function that creates an index with the given number of vectors."""
     with ExitStack() as opened:
 
         def make_index(count: int) -> LocalIndex:

@@ -50,7 +50,7 @@ def run(place: Path, docs: Path, index: IndexSettings) -> None:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a server refuses a write request with this key, and the expected message and hint."""
+    """A server that refuses writes, by a fault or because of the API key, and the expected message and hint."""
 
     fault: tuple[int, str] | None
     key: str

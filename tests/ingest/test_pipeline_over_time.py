@@ -1,4 +1,4 @@
-"""A collection changes with its folders, with its embedding model, and with a rollback."""
+"""Ingests after the folders or the embedding model have changed, and after a rollback."""
 
 import shutil
 from collections.abc import Callable
@@ -96,7 +96,7 @@ def test_a_rolled_back_collection_is_changed_only_with_the_resume_option(place: 
     assert not run_ingest(place, docs).published
 
 
-def test_a_rebuild_ends_a_rollback(place: Workspace, docs: Path) -> None:
+def test_an_ingest_with_the_rebuild_option_is_allowed_after_a_rollback(place: Workspace, docs: Path) -> None:
     first = run_ingest(place, docs)
     write_files(docs, {"new.md": "# New\n\nA reef.\n"})
     run_ingest(place, docs)
@@ -185,7 +185,7 @@ def test_a_forgotten_document_is_skipped_until_an_ingest_with_the_remember_optio
     assert again.chunks == first.chunks
 
 
-def test_an_ingest_finishes_an_interrupted_forget(place: Workspace, tmp_path: Path) -> None:
+def test_an_ingest_finishes_an_interrupted_forget_command(place: Workspace, tmp_path: Path) -> None:
     docs = write_files(tmp_path / "few", {"a.md": "# A\n\nA reef.\n"})
     run_ingest(place, docs)
     with writing(place) as store:

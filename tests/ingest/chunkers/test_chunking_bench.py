@@ -63,7 +63,7 @@ def _bench_chunks(documents: Sequence[ParsedDocument], strategy: str, model: Emb
 
 
 def _questions(documents: Sequence[ParsedDocument]) -> list[tuple[str, int, int]]:
-    """Return every second word of sentences of all documents, and the middle offset of each sentence."""
+    """Return questions, made of every second word of a sentence, with its document's number and its middle offset."""
     found = [
         (" ".join(words[::2]), number, (start + end) // 2)
         for number, document in enumerate(documents)

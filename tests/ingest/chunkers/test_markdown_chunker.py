@@ -1,4 +1,4 @@
-"""The default chunker respects headings, tables and contexts."""
+"""The default chunker cuts at headings, keeps table rows whole, and adds headings as the context of chunks."""
 
 import re
 import time

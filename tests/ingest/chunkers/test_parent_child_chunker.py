@@ -1,4 +1,4 @@
-"""The parent-child chunker makes small chunks, each within a larger span for reading."""
+"""The parent-child chunker makes small chunks, each within a larger span that an answer reads instead."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from retrieval.word_counter import WordCounter, cut_into_words, word_chunker
 
 
 def _document(lengths: list[int]) -> ParsedDocument:
-    """Return a chapter with one section for each number of sentences."""
+    """Return a document that has, for each number in `lengths`, a section of this many sentences."""
     builder = DocumentBuilder()
     for number, length in enumerate(lengths, start=1):
         builder.add_heading(f"Section {number}", 1)

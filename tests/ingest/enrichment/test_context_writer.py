@@ -1,4 +1,4 @@
-"""A reply of the model becomes at most one sentence that fits its chunk."""
+"""A reply of the language model becomes at most one context sentence, short enough for its chunk."""
 
 import pytest
 from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM, ScriptedReply

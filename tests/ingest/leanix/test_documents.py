@@ -1,4 +1,4 @@
-"""Models and inventories become documents that can be searched and shown."""
+"""Enterprise models and inventories become documents that can be searched and shown."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Problems of a drawing are reported, and everything else is read."""
+"""Problems of a drawn enterprise model, such as missing ids, are reported, and everything else is read."""
 
 import pytest
 from elt_llm_ingest.leanix.model import build_model

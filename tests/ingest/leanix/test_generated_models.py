@@ -1,4 +1,4 @@
-"""Generated drawings of any form are read completely."""
+"""Every entity and relationship is read from randomly generated drawings of enterprise models."""
 
 import tempfile
 from pathlib import Path
@@ -23,7 +23,7 @@ SUBGROUPS = (("", ""), ("Money", ""), ("Money", "In"), ("Money", "Out & about"),
 
 @st.composite
 def plans(draw: st.DrawFn) -> Any:
-    """Return shapes in and out of containers on two pages, and lines of every form between shapes of a page."""
+    """Generate drawings: shapes inside and outside of containers on two pages, and lines between shapes of one page."""
     shapes = []
     for number, name in enumerate(draw(st.lists(names, min_size=2, max_size=8))):
         domain, subgroup = draw(st.sampled_from(SUBGROUPS))

@@ -1,4 +1,4 @@
-"""The report on a model has counts and gaps, alone and against an inventory."""
+"""The report on an enterprise model has counts and gaps, with or without an inventory to compare it with."""
 
 import json
 from dataclasses import asdict

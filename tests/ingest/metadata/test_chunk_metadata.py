@@ -10,7 +10,7 @@ from elt_llm_ingest.metadata.chunk_metadata import WINDOW, ChunkMetadata
 TOPICS = {"money": ["fee", "bank transfer"], "welfare": ["safeguarding", "café"]}
 
 
-def test_chunk_metadata_has_words_dates_organisations_and_topics() -> None:
+def test_chunk_metadata_has_word_count_dates_organisations_and_topics() -> None:
     text = "The Audit Committee met on 3 March 2024 and set the fees."
     assert ChunkMetadata(TOPICS).of(text, "en") == {
         "words": 12,

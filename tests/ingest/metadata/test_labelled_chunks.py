@@ -1,4 +1,4 @@
-"""Compare dates and organisations with chunks that were labelled by hand by the rules in decision 10."""
+"""Compare dates and organisations with chunks that were labelled by hand by the rules in docs/decisions/0010."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ TextOf = Callable[[dict[str, Any]], str]
 
 @dataclass(frozen=True)
 class Score:
-    """Counts over all chunks together."""
+    """How many extracted values are right, extra or missing, over all chunks together."""
 
     right: int
     extra: int
@@ -61,7 +61,7 @@ def normalised(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def referenced_text(datasets: Path) -> TextOf:
-    """Return a function that gives the text of a chunk, from the data sets if the label holds a reference."""
+    """Return a function that gives a labelled chunk's text: from the label, or from the data set that it names."""
 
     @cache
     def load(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Names of organisations are found by their form; other capitalised words are not read as names."""
+"""Organisations are found by the form of their names ("Ministry of Health"); other capitalised words are not names."""
 
 import pytest
 from elt_llm_ingest.metadata.organisations import organisations_in
@@ -29,7 +29,7 @@ from hypothesis import strategies as st
         ("Division: Northern\nGrounds Committee", ["Grounds Committee"]),
     ],
 )
-def test_organisation_names_are_found_by_their_form(text: str, names: list[str]) -> None:
+def test_organisation_names_are_found_by_words_such_as_committee_or_ltd(text: str, names: list[str]) -> None:
     assert organisations_in(text, "en") == names
 
 

@@ -1,4 +1,4 @@
-"""Several formats of one book give the same text and sections, for any layout of their lines."""
+"""A book gives the same text and sections in each of its file formats, wherever the format breaks the lines."""
 
 import re
 from collections.abc import Callable
@@ -24,7 +24,7 @@ Show = Callable[[str], None]
 
 @pytest.fixture(scope="module")
 def readings(datasets: Path) -> dict[str, Reading]:
-    """Return the readings of the manual in each of its formats. The HTML edition has one page for each chapter."""
+    """Read the manual in each of its formats, and map the format to what was read. HTML has a file per chapter."""
     folder = datasets / "handbooks" / "debian-policy"
     found = {kind: reading([_read(folder / f"policy.{kind}")]) for kind in FORMATS if kind != "html"}
     return found | {"html": reading([_read(page) for page in sorted((folder / "html").glob("*.html"))])}

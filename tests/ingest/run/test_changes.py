@@ -1,4 +1,4 @@
-"""A scan reads files only if they may have changed, and applies only plausible deletions."""
+"""A scan reads files only if they may have changed, and holds back the deletion of many documents at once."""
 
 import os
 import time
@@ -101,7 +101,7 @@ def test_no_document_of_a_folder_that_was_not_scanned_is_deleted() -> None:
     assert _gone(10, 5, scanned="other", allow=True) == (0, 0)
 
 
-def test_a_single_file_is_deleted_only_if_deletions_are_allowed() -> None:
+def test_the_document_of_an_individually_named_file_is_deleted_only_if_deletions_are_allowed() -> None:
     assert _gone(10, 1, scanned="other", missing="root-0") == (0, 1)
     assert _gone(10, 1, scanned="other", missing="root-0", allow=True) == (1, 0)
 

@@ -47,7 +47,7 @@ def test_several_equal_texts_are_embedded_once(store: Store) -> None:
 
 
 class Failing(FakeEmbedding):
-    """Fails at its third batch."""
+    """An embedding model that fails at its third batch."""
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if self.calls == 2:
@@ -63,7 +63,7 @@ def test_an_interrupted_ingest_keeps_the_finished_embedding_batches(store: Store
 
 
 class CountingBackend(ScriptedBackend):
-    """Waits until `expected` requests are in progress, and records the largest number in progress at once."""
+    """An embedding server that waits until `expected` requests are in progress, and records the most at one time."""
 
     def __init__(self, expected: int) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class CountingBackend(ScriptedBackend):
         self._expected, self._active, self._changed = expected, 0, threading.Condition()
 
     def embed(self, texts: Sequence[str]) -> tuple[list[list[float]], int]:
-        """Embed a batch of chunks while the others wait; known texts are embedded at once."""
+        """Embed texts. A request with several texts waits for other requests, one with a single text does not."""
         with self._changed:
             if len(texts) > 1:
                 self._active += 1

@@ -44,7 +44,7 @@ def docs(tmp_path: Path) -> Path:
 
 
 def _contents(folder: Path) -> dict[str, tuple[int, int]]:
-    """Return size and time of everything in a folder, except the files of SQLite for readers."""
+    """Return size and time of every file in a folder, except SQLite's -shm and -wal files, which readers write."""
     return {
         str(path.relative_to(folder)): (path.stat().st_size, path.stat().st_mtime_ns)
         for path in folder.rglob("*")

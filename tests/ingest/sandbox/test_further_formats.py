@@ -189,7 +189,7 @@ def test_a_truncated_email_is_read_as_far_as_it_goes_with_a_note(docs: Path, poo
     assert "the e-mail is truncated or damaged; its last part may be incomplete" in document.notes
 
 
-def test_only_the_first_10000_documents_within_a_file_are_within_the_limit_and_a_note_reports_it() -> None:
+def test_at_most_10000_attachments_of_an_email_are_read_and_a_note_reports_the_limit() -> None:
     members = Members(EmailReader(ReaderOptions()), "attachment")
     assert members.within_limit(range(10_001)) == range(10_000)
     document = members.document(DocumentBuilder(), "mail", {})

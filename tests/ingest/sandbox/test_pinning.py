@@ -53,7 +53,7 @@ def test_a_symbolic_link_that_replaces_a_file_between_check_and_reading_never_ex
 
 
 def _alternate_link_and_note(folder: Path, stop: threading.Event) -> None:
-    """Alternate between a link to the secret and the note."""
+    """Replace the file a.txt again and again: by a link to the secret file, then by a harmless note."""
     chance, link, note = random.Random(1), folder / ".link", folder / ".note"  # noqa: S311 - repeatable, not secret
     while not stop.wait(chance.uniform(0, 0.002)):
         link.symlink_to(folder.parent / "secret.txt")

@@ -61,7 +61,7 @@ linux = pytest.mark.xfail(sys.platform != "linux", reason="looks into /proc")
 
 @pytest.fixture
 def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """Yield the process id of a worker whose parent has a secret."""
+    """Yield the process id of a worker whose parent has a secret environment variable."""
     monkeypatch.setenv("API_TOKEN", "a secret")
     (tmp_path / "a.txt").write_text("word")
     with ParsePool(ParseLimits(memory_mb=777), 1) as pool:

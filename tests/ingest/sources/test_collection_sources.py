@@ -74,7 +74,7 @@ def test_scanning_a_parent_folder_includes_known_folders_unless_they_are_hidden(
     assert found.whole_roots == {"docs", "sub"}
 
 
-def test_files_that_a_relative_pattern_does_not_select_stay_known(tmp_path: Path, docs: Path) -> None:
+def test_a_relative_pattern_does_not_make_files_of_other_folders_count_as_deleted(tmp_path: Path, docs: Path) -> None:
     other = write_files(tmp_path / "other", {"c.md": "# C\n\nQuay.\n"})
     run_ingest(tmp_path / "data", docs, other)
     found = _find(tmp_path / "data", docs, include=("sub/**",))

@@ -49,7 +49,7 @@ def owners(project: JobProject) -> dict[str, tuple[object, ...]]:
         }
 
 
-def test_fields_come_from_folders_and_the_job_and_never_from_the_document(tmp_path: Path) -> None:
+def test_the_tenant_and_type_of_a_document_come_from_folders_or_the_job_and_never_from_its_text(tmp_path: Path) -> None:
     project = JobProject(tmp_path)
     claim = f"---\ntenant_id: beta\ndoc_type: secret\n---\n{TEXT}"
     project.write({"share/acme/a.md": claim, "share/beta/deep/b.md": TEXT, "share/c.md": claim})
@@ -98,7 +98,7 @@ def test_a_document_without_a_tenant_does_not_belong_to_a_tenant_named_none(tmp_
         "metadata: {tenant_id: [a, b]}",
     ],
 )
-def test_a_job_with_fields_that_cannot_be_used_is_refused(tmp_path: Path, lines: str) -> None:
+def test_a_job_with_unknown_contradicting_or_list_valued_owner_fields_is_refused(tmp_path: Path, lines: str) -> None:
     project = JobProject(tmp_path)
     project.write({"share/a.md": TEXT})
     project.job("shared", f"collection: shared\npaths: [share]\n{lines}\n")

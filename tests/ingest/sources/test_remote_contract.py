@@ -1,4 +1,4 @@
-"""Every back end of remote sources keeps one contract: list, fetch, compare, forget, refuse and time out."""
+"""Ingests behave alike with every kind of remote host (such as S3, SFTP, WebDAV), also if the host fails."""
 
 import os
 from collections.abc import Iterator

@@ -15,8 +15,8 @@ _TOP_LEVEL = 0
 class MarkdownChunker(SpanChunker):
     """Cuts a document of any format at its headings, then packs the sentences of each section into chunks.
 
-    A heading without text is joined to the next section if that section has the same or a deeper heading level. A
-    section smaller than a third of `chunk_size` is joined to it under the same condition, if both fit into one chunk.
+    A heading without text is joined to the next section if the next one has the same or a deeper heading level. Under
+    this condition, a section smaller than a third of `chunk_size` is joined to the next one if both fit in one chunk.
     """
 
     strategy: ClassVar[str] = "markdown"

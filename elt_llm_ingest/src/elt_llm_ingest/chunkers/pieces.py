@@ -107,7 +107,7 @@ class TokenIndex:
 
 
 def _cut_long(spans: Sequence[tuple[int, int]]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return the starts and ends of the spans, with long tokens cut into slices and empty tokens removed."""
+    """Return the starts and ends of the token spans, with long tokens cut into slices and empty tokens removed."""
     starts: list[int] = []
     ends: list[int] = []
     for start, end in spans:

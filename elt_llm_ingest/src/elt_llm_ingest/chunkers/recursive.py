@@ -13,7 +13,7 @@ from elt_llm_ingest.parsing.parsed_document import Block, BlockKind, ParsedDocum
 
 
 class RecursiveChunker(SpanChunker):
-    """Cuts at the first of `separators` and packs the parts; cuts a part that is too large at the next separator.
+    """Cuts at the first separator (such as an empty line) and packs the parts; cuts too large parts at the next one.
 
     Sentences, sections and rows are ignored: the text between two separators is kept together if it fits. Text without
     a separator is cut between words, and a word only if it is larger than a chunk. A separator ends the part before it.
@@ -50,7 +50,7 @@ class _SeparatorSplitter:
         self._ends = [block.end for block in self._blocks]
 
     def groups(self, start: int, end: int, depth: int) -> Iterator[list[TextPiece]]:
-        """Cut text[start:end] at `separators[depth]`, and large parts at later ones. Yield the pieces in groups."""
+        """Cut text[start:end] at `separators[depth]`, and large parts at finer separators. Yield groups of pieces."""
         fitting: list[TextPiece] = []
         for part in self._parts(start, end, depth):
             if part[0] == part[1]:

@@ -75,7 +75,7 @@ class SectionAwareChunker(SpanChunker):
     strategy: ClassVar[str] = "section_aware"
 
     def groups(self, cut: DocumentPieces) -> list[Sequence[TextPiece]]:
-        """Return the pieces in groups of whole rules and sections."""
+        """Return the pieces in groups of whole numbered rules and sections."""
         if not cut.pieces:
             return []
         units = find_units(cut.document, cut.pieces)
@@ -106,7 +106,7 @@ class _UnitSplitter:
             yield from self.divide(*kept)
 
     def _parts(self, first: int, end: int) -> Iterator[tuple[int, int]]:
-        """Divide units[first:end] before each later unit of the outermost level. Yield (first, end) of each part."""
+        """Yield units[first:end] as parts (first, end). Each but the first starts at a direct subsection or rule."""
         level = min(unit.level for unit in self._units[first + 1 : end])
         start = first
         for number in range(first + 1, end):
@@ -116,7 +116,7 @@ class _UnitSplitter:
         yield start, end
 
     def _joins(self, before: tuple[int, int], part: tuple[int, int]) -> bool:
-        """Return whether `part` joins the part before it: both must fit, and a section joins only a small part."""
+        """Return whether `part` joins the chunk of `before`: it fits, and `part` is a rule or `before` is small."""
         if self._tokens(before[0], part[1]) > self._size:
             return False
         return self._units[part[0]].is_rule or self._tokens(*before) < self._size / 3

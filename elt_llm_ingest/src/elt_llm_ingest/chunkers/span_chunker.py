@@ -270,7 +270,7 @@ class SpanChunker(NodeParser):
             )
 
     def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:
-        """Return the nodes unchanged. The inherited method would search for each text, and confuse repeated ones."""
+        """Return the nodes unchanged. LlamaIndex's method would search for their texts, and mistake equal texts."""
         return nodes
 
 

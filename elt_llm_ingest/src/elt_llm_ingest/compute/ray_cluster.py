@@ -227,7 +227,7 @@ class RayCompute(Compute):
             yield batch
 
     def _pack(self, request: ParseRequest) -> PackedFile | UnreadableDocument:
-        """Read a file, after the same checks as in the local pool."""
+        """Read a file to send to an actor, after the same checks (size, links) as for parsing on this machine."""
         try:
             check_file(request.path, request.within, self._limits.file_mb)
             with pin_file(request.path, request.within) as pinned:

@@ -36,7 +36,7 @@ _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "ø": "o", "ł": "l", "đ": "d
 
 @dataclass(frozen=True)
 class FilledCollection:
-    """A collection that a job filled earlier. `filling` names job and group, `files` has records by `stable_path`."""
+    """A collection that a job filled earlier: its name, the job and group that fill it, and its files by path."""
 
     name: str
     filling: CollectionJob
@@ -60,8 +60,8 @@ def stable_path(root: Path, relative: str) -> str:
 class GroupedFiles:
     """The files of a job by group, which is a top-level section or a type of document, as `split_by` selects.
 
-    `keys` has the keys by which later runs recognise the unchanged files of a group. `outcomes` lists the files that
-    could not be assigned to a group, with the reasons.
+    `keys` has, for each group, a key of each file, made from path and bytes: later runs recognise unchanged files by
+    it. `outcomes` lists the files that could not be assigned to a group, with the reasons.
     """
 
     files: dict[str, list[LocatedFile]] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class GroupFinder:
                 self._known.setdefault(key, []).append(one.filling.group)
 
     def find(self, files: Sequence[LocatedFile]) -> GroupedFiles:
-        """Assign each file to all groups that it contains."""
+        """Assign each file to all groups that occur in it, such as each of its top-level sections."""
         grouped = GroupedFiles()
         unknown: list[tuple[LocatedFile, str]] = []
         for located in files:
@@ -130,7 +130,7 @@ class GroupFinder:
             grouped.outcomes.append(FileOutcome(located.relative, "failed", str(error)))
 
     def known_groups(self, key: str) -> list[str]:
-        """Return the groups that the job's collections have recorded for a file's key; empty if there are none."""
+        """Return the groups to which an earlier run of the job assigned the file with this key; empty if none."""
         return self._known.get(key, [])
 
     def key(self, located: LocatedFile) -> str:
@@ -205,7 +205,7 @@ class JobReport:
 
     @property
     def exit_code(self) -> int:
-        """1 if a file or the job failed, a missing file was kept, or a collection was left over, else 0."""
+        """1 if the job or a file failed, a deleted file's document was kept, or a collection was left over; else 0."""
         failed = any(it.status == "failed" for it in self.files)
         return int(bool(self.error or failed or self.left_over or any(it.exit_code for it in self.reports)))
 

@@ -1,1 +1,1 @@
-"""LeanIX: enterprise models from diagrams, and inventories from exported workbooks."""
+"""LeanIX (enterprise architecture): models from diagrams, and inventories of fact sheets from exported workbooks."""

@@ -1,4 +1,4 @@
-"""Build an inventory from an exported sheet: columns, fact sheets and resolved relations."""
+"""Build an inventory from a sheet that LeanIX exported: its columns, fact sheets (such as applications), relations."""
 
 import math
 import re
@@ -30,7 +30,7 @@ class RelationColumns:
 
 @dataclass(frozen=True)
 class InventoryColumns:
-    """The columns of an export by key, counted from 0. `labels` maps each key to its unique label, or to itself."""
+    """The columns of an export by key, counted from 0. `labels` maps each key to its label if that is unique."""
 
     plain: dict[str, int]
     relations: tuple[RelationColumns, ...]
@@ -107,7 +107,7 @@ def cell_text(cell: CellValue) -> str:
 
 
 def listed_values(text: str) -> list[str]:
-    """Split a list at semicolons: `"a; ;b" -> ["a", "", "b"]`. Relations and attributes are matched by position."""
+    """Split a cell: `"a; ;b" -> ["a", "", "b"]`. The third value of an attribute belongs to the third relation."""
     return [value.strip() for value in text.split(";")] if text else []
 
 
@@ -118,7 +118,7 @@ _OWN_FIELDS = {"id", "type", "name", "displayName", "description", "level", "sta
 
 
 def build_inventory(sheet: Sheet) -> Inventory:
-    """Build the inventory of an export's first sheet, with relations resolved by display name."""
+    """Build the inventory of an export's first sheet. Related fact sheets are found by their display names."""
     findings = FileProblems()
     columns = read_columns(sheet)
     ids = UniqueNames()

@@ -1,4 +1,4 @@
-"""Build an enterprise model from diagrams: entities from fact sheets, relationships from lines."""
+"""Build an enterprise model from diagrams: entities from LeanIX fact sheets, relationships from lines between them."""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _CONTAINER_STYLE = "leanix_fs_container"
 
 
 def is_fact_sheet(cell: DiagramCell) -> bool:
-    """Return whether a cell (a shape or a line) is a fact sheet."""
+    """Return whether a cell of a diagram (a shape or a line) is a LeanIX fact sheet, such as an application."""
     return cell.data.get("type", "").lower() == "factsheet" or "factSheetId" in cell.data
 
 
@@ -46,7 +46,7 @@ class DiagramFactSheets:
         return [cell for cell in self.diagram.cells if self._is_text(cell)]
 
     def at_end(self, cell_id: str) -> Entity | None:
-        """Return the fact sheet at a line's end: the attached cell, else the only one inside it, or one around it."""
+        """Return the fact sheet at a line's end: the cell there, else the only one in that cell, or one around it."""
         cell = self.diagram.by_id.get(cell_id)
         if cell is None or cell_id in self.drawn:
             return self.drawn.get(cell_id)
@@ -129,7 +129,7 @@ def _strip_brackets(label: str) -> str:
 
 
 class RelationLine(NamedTuple):
-    """The name of a line between fact sheets, and its cardinalities: by end (source, target), or at neither end."""
+    """A line between fact sheets: its name, the cardinality at each end (source, target), and those at neither end."""
 
     name: str
     ends: dict[str, Cardinality]

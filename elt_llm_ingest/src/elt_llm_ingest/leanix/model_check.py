@@ -1,4 +1,4 @@
-"""Check the enterprise models of a collection, alone and against an inventory."""
+"""Check the enterprise models of a collection, by themselves or by comparison with an inventory."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -100,7 +100,7 @@ class _Run:
     language: str
 
     def names(self) -> Iterator[_Span]:
-        """Yield the spans of names with a typical form, from left to right, without overlaps."""
+        """Yield the spans of names such as "Finance Committee" or "Hill Ltd", from left to right, without overlaps."""
         first = number = 0
         while number < len(self.words):
             name = self._name_at(first, number) if self.words[number].capitalised else None
@@ -194,7 +194,7 @@ class _Run:
         return end
 
     def _group_end(self, link: int) -> int | None:
-        """Return the index of the last capitalised word after a linking word ("of") and optional article, or None."""
+        """Return the index of the last capitalised word after "of" ("Health" in "of the Public Health"), or None."""
         number = link + 1
         while number < len(self.words) and self.words[number].text in _ARTICLES:
             number += 1
@@ -206,7 +206,7 @@ class _Run:
         return end
 
     def _closes_name(self, number: int) -> bool:
-        """Return whether no name extends beyond the word at `number`, such as "the": the next name starts after it."""
+        """Return whether the next name can only start after this word, as after "the", "of" or "Committee's"."""
         word = self.words[number]
         if word.capitalised:
             return word.possessive and word.text in _HEADS

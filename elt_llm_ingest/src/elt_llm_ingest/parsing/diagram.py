@@ -39,7 +39,7 @@ def label_name(label: str) -> str:
 
 
 def shorten_name(name: str) -> str:
-    """Shorten a name to 1,000 characters, since a model's text repeats an entity's name for each relation."""
+    """Shorten a name to 1,000 characters, since the text of an enterprise model repeats the name for each relation."""
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
 
 

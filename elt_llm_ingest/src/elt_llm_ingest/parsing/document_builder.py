@@ -41,7 +41,7 @@ class TermMarks:
             self._leading.add((start, end))
 
     def lead_after(self, span: Span, text: str, label: str, term: str) -> None:
-        """Add the span of `term` if the block `text` at `span` starts with `term`, after its `label` such as "2.1"."""
+        """Add the span of `term` if the block `text` at `span` starts with it, after `label`: "2.1 Member means"."""
         term = " ".join(term.split())
         offset = len(label) + 1 if label else 0
         if term and len(text) == span[1] - span[0] and text.startswith(term, offset):

@@ -31,7 +31,7 @@ def to_llama_document(parsed: ParsedDocument, path: Path) -> Document:
 
 
 def from_llama_document(node: BaseNode) -> ParsedDocument:
-    """Convert a LlamaIndex document to a parsed one. From another package's reader, it gets only a text and a title."""
+    """Convert a LlamaIndex document to a parsed one: only text and title, if another package's reader has made it."""
     metadata: Mapping[str, Any] = node.metadata
     return ParsedDocument(
         text=node.get_content(metadata_mode=MetadataMode.NONE),

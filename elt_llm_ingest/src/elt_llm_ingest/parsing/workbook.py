@@ -413,7 +413,7 @@ def _ods_merged(sheet: _Element) -> list[tuple[Position, Position]]:
 
 
 def _ods_cells(sheet: _Element) -> Iterator[tuple[int, int, _Element]]:
-    """Yield row, column (from 0) and element of each filled cell of an ODS sheet, and repeated cells only once."""
+    """Yield row, column (from 0) and element of each filled cell of an ODS sheet. A repeated cell is yielded once."""
     row = 0
     for line in sheet.iter(_ODS_ROW):
         column = 0

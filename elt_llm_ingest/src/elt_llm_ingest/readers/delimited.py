@@ -60,7 +60,7 @@ def _sample_rows(sample: str, delimiter: str) -> list[list[str]]:
 
 
 def _score_delimiter(rows: Sequence[Sequence[str]]) -> float:
-    """Return a score from 0 to 1 that is high if most rows have the same number of cells, without other delimiters."""
+    """Return a score from 0 to 1: high if most rows have equally many cells and few cells contain other delimiters."""
     lengths = Counter(len(row) for row in rows if len(row) > 1)
     if not lengths:
         return 0.0

@@ -50,7 +50,7 @@ _Rows = Sequence[Sequence[str]]
 class DictionaryReader(DocumentReader):
     """Reads the rows below the headers that the job names. Web addresses become metadata of their row.
 
-    If they were part of the text instead, every row would have to be embedded again when all addresses change.
+    If the addresses were part of the text, every row would have to be embedded again when all addresses change.
     """
 
     name: ClassVar[str] = "dictionary"
@@ -161,7 +161,7 @@ def _find_tables(sheets: Sequence[_Rows], columns: Mapping[str, str]) -> list["_
 def _header_row(rows: _Rows, columns: Mapping[str, str]) -> int:
     """Return the number of the row with the most column headers of the job and, among equals, the most filled cells.
 
-    If the rows right below it have as many of these headers, as with merged cells, the last of them is the header row.
+    If rows right below it have equally many of these headers, as under merged cells, the last such row is returned.
     """
     wanted = {_folded(header) for header in columns.values()}
     fits = [(len(wanted & set(map(_folded, row))), sum(map(bool, row))) for row in rows[:_HEADER_ROWS]]

@@ -44,7 +44,7 @@ _CODE = re.compile(r"code|preformatted|source text|macro text|plain text")
 
 
 class ParagraphNumbering(NamedTuple):
-    """The list and level of a numbered paragraph. If `level` is None, the list determines it by the style `style`."""
+    """The list and level of a numbered paragraph. If `level` is None, it is the list's level for the style `style`."""
 
     list_id: str
     level: int | None
@@ -165,7 +165,7 @@ _LEVELS = range(9)
 
 @dataclass(frozen=True)
 class NumberingLevel:
-    """The numbering of one list level. `restart` is the deepest level (from 1) whose items restart it; 0 for none."""
+    """The numbering of one list level. Items of level 1 to `restart` restart it (None: of every outer level)."""
 
     start: int = 1
     format: str = "decimal"
@@ -394,7 +394,7 @@ def docx_rows(table: _Element) -> list[_Element]:
 
 
 def docx_cells(row: _Element) -> list[_Element]:
-    """Return the cells of a row, including those inside controls."""
+    """Return the cells of a row, including those inside content controls (fields of a form)."""
     return list(_elements_inside(row, f"{WORD}tc"))
 
 

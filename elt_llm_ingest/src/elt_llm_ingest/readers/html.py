@@ -34,7 +34,7 @@ class LinePiece(NamedTuple):
 
 
 class OpenEmphasis:
-    """The open elements for emphasis, such as `em`. An element has no effect after its first line with text."""
+    """The open elements for emphasis, such as `em`. Each emphasises only the first line with text inside it."""
 
     def __init__(self) -> None:
         self._open: list[tuple[bool, int]] = []
@@ -60,7 +60,7 @@ class OpenEmphasis:
         self._ended = min(self._ended, len(self._open))
 
     def end_line(self) -> None:
-        """Record the end of a line with text: the open elements emphasise no further text."""
+        """End a line with text: elements still open, such as an unclosed `em`, emphasise no later text."""
         self._ended = len(self._open)
 
 

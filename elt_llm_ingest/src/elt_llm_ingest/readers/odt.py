@@ -121,7 +121,7 @@ class OdtStyles:
                 self.outline = _list_levels(style)
 
     def is_bold(self, family: str, name: str | None) -> bool | None:
-        """Return whether a style of a family such as "text" is bold, or None if its whole chain sets no font weight."""
+        """Return whether a style of a family such as "text" is bold; None if it and its base styles set no weight."""
         for style in self._chain(family, name):
             for properties in style.iter(f"{STYLE}text-properties"):
                 if weight := properties.get(f"{_FORMAT}font-weight"):
@@ -219,7 +219,7 @@ def read_odt_paragraph(paragraph: _Element, styles: OdtStyles) -> OfficeParagrap
 
 
 def _read_element(element: _Element, bold: bool | None, read: OfficeParagraph, styles: OdtStyles) -> list[Piece]:
-    """Add an element to `read` if it is white space, a note or a frame. Otherwise return its content, last first."""
+    """Add white space, a note or a frame to `read`. For any other element, return the pieces inside it, last first."""
     tag = str(element.tag)
     if tag in _SIGNS:
         read.pieces.append(StyledText(_SIGNS[tag], bold))
@@ -357,7 +357,7 @@ class OdtWriter(OfficeBodyWriter):
         return grid, header_rows
 
     def _append_repeated(self, cell: _Element, text: str | None, texts: list[str], covering: dict[int, str]) -> None:
-        """Append a cell and its repetitions. A covered cell (`text` is None) gets its column's text in `covering`."""
+        """Append a cell and its repetitions. If `text` is None, a merged cell covers it: use `covering[column]`."""
         repeats = min(_repeat_count(cell, "number-columns-repeated"), MAX_COLUMNS - len(texts))
         width = _repeat_count(cell, "number-columns-spanned")
         is_merged = width > 1 or _repeat_count(cell, "number-rows-spanned") > 1

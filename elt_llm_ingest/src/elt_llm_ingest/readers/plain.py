@@ -73,7 +73,7 @@ class _Outline:
         return min(map(self._indent, numbered)) if len(numbered) >= _MIN_NUMBERED else None
 
     def _follows_scheme(self, line: tuple[int, int]) -> bool:
-        """Return whether a line may be an underlined heading, given how the text marks its headings."""
+        """Return whether a line can be an underlined heading. It must not be indented deeper than numbered ones."""
         deeper = self.numbered_indent is not None and self._indent(line) > self.numbered_indent
         return self.is_underlined or not deeper or not self.sections
 
@@ -105,7 +105,7 @@ class _Outline:
         return self.underlines.index(key) + 1
 
     def _body(self, lines: list[tuple[int, int]]) -> None:
-        """Add one block for the paragraph, and one for each line that starts a rule or list item."""
+        """Add one block for the paragraph, and one for each line that starts a list item or rule (`12.3 The team`)."""
         block: Block | None = None
         for start, end in lines:
             kind = kind_of_line(self.text[start:end])

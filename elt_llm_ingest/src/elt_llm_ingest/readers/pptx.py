@@ -142,7 +142,7 @@ def chart_grid(chart: _Element) -> list[list[str]]:
 
 
 def _series_points(series: _Element, role: str) -> dict[int, str]:
-    """Return the stored points of a series by index. The levels of a category are joined, outermost first."""
+    """Return a chart series' stored points by index. Nested category names are joined, outermost first: "2024 May"."""
     points: dict[int, str] = {}
     for source in series.findall(f"{CHART}{role}"):
         for point in source.iter(f"{CHART}pt"):

@@ -115,7 +115,7 @@ def _filled_runs(row: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _merge_areas(areas: Sequence[TableArea], rows: Sequence[Sequence[str]]) -> list[TableArea]:
-    """Merge areas that overlap, areas side by side, and areas that continue after an empty row."""
+    """Merge areas that overlap, and areas of one table that an empty column or an empty row divides."""
     kept: list[TableArea] = []
     for area in sorted(areas, key=lambda area: (area.top, area.left)):
         home = next((other for other in kept if _belong_together(other, area, rows)), None)

@@ -23,7 +23,7 @@ _SPACE = re.compile(r"\s+")
 
 
 def write_sheet_table(builder: DocumentBuilder, rows: Sequence[Sequence[str]], header_rows: int = 1) -> None:
-    """Append a table of a sheet. `header_rows` is the header's height, if the table has a header."""
+    """Append a table of a sheet. `header_rows` is the number of header rows below its titles, if it has a header."""
     rows = [row for row in ([_SPACE.sub(" ", cell).strip() for cell in cells] for cells in rows) if any(row)]
     if max((_count_filled(row) for row in rows), default=0) <= 1:
         # If each row has only one filled cell, the cells are paragraphs, rules or list items.

@@ -149,7 +149,7 @@ _LANGUAGE_SAMPLE = 20_000
 
 
 def enriched_extraction(extraction: str, writer: ContextWriter) -> str:
-    """Return the `extraction` value of enriched document versions: part of the key by which later runs find them."""
+    """Return the `extraction` of enriched document versions: the part of their key that names what was extracted."""
     ending = f"|{writer.identity}"
     return extraction if extraction.endswith(ending) else extraction + ending
 
@@ -176,7 +176,7 @@ def enrichment_cost(store: Store, versions: Sequence[int], writer: ContextWriter
 def enrich_versions(
     store: Store, versions: Sequence[int], writer: ContextWriter, progress: ProgressListener
 ) -> list[int]:
-    """Enrich document versions, and documents within their files. Return the versions that replace them, ascending.
+    """Add context sentences to document versions (also within files). Return the versions that replace them, ascending.
 
     The cost is reported before the first request. Every sentence is stored as it arrives, so that a repeated call
     requests only missing ones. Raises the language model's errors. The caller holds the writer's lock.

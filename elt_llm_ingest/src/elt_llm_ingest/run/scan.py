@@ -104,8 +104,8 @@ def find_deleted(
 ) -> DeletedDocuments:
     """Find the published documents whose files were deleted.
 
-    A document is deleted if its id is in `missing`, or if its root was completely scanned and its id is not `present`.
-    Without `allow_delete`, deletions are held back if they affect a whole root (source folder), or more than 10
+    A document is deleted if its id is in `missing`, or if its root (source folder) was completely scanned and its id is
+    not `present`. Without `allow_delete`, deletions are held back if they affect a whole root, or more than 10
     documents and 20 % of a root, because an unmounted disk looks the same. Missing files that the user named
     individually are held back too.
     """
@@ -137,7 +137,7 @@ class ScanResult:
 
 
 class Scan:
-    """Reads the files whose size or time shows a change. With `remember`, files that were forgotten are read too."""
+    """Reads files whose size or time has changed; with `remember`, also files removed by `elt-llm forget`."""
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ class Scan:
         return self._result
 
     def _inspect(self, located: LocatedFile) -> ScannedFile | None:
-        """Return the file with its hash. If it is unreadable or was forgotten, record an outcome and return None."""
+        """Return a file with its hash. If it is unreadable or was removed by `elt-llm forget`, note it; return None."""
         identity = document_id(self._maker.collection, located.root, located.relative)
         try:
             seen = inspect_file(self._maker.collection, located, self._known)

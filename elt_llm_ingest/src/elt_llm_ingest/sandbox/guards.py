@@ -128,7 +128,7 @@ def give_up_privileges() -> None:
 
 
 def can_leave_network() -> bool:
-    """Return whether workers can leave the network here. A child process tries it, since a process cannot return."""
+    """Return whether workers can leave the network here. A child process tries it, since it cannot be undone."""
     if sys.platform != "linux":
         return False
     code = "import sys; from elt_llm_ingest.sandbox.guards import leave_network; sys.exit(not leave_network())"

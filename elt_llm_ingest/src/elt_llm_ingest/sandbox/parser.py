@@ -75,7 +75,7 @@ class CachingParser:
             yield self._kept[key] if key in self._kept else passing[key]
 
     def _keep(self, key: tuple[ParseRequest, _FileState], outcome: ParsedDocument | UnreadableDocument) -> bool:
-        """Cache a result if there is room. Nothing is evicted, since each pass over the files starts with the first."""
+        """Cache a result if there is room. None is evicted: the next pass over the files needs the oldest first."""
         size = 0 if isinstance(outcome, UnreadableDocument) else outcome.characters
         if self._characters + size > _MAX_CHARACTERS:
             return False

@@ -62,7 +62,7 @@ class PathPattern:
         return any(number < len(self.parts) for number in self._reached(parts))
 
     def _reached(self, parts: Sequence[str]) -> set[int]:
-        """Match a path from left to right. Return the indexes of the pattern parts that the next part may match."""
+        """Match the parts of a path. Return the indexes of the pattern parts that a further path part may match."""
         reached = self._skip_folders({0})
         for part in parts:
             reached = self._skip_folders(
@@ -75,7 +75,7 @@ class PathPattern:
         return reached
 
     def _skip_folders(self, numbers: set[int]) -> set[int]:
-        """Return these indexes of pattern parts. Since `**` may match nothing, add the index after each `**`."""
+        """Return the given indexes of pattern parts. Since `**` may match nothing, add the index after each `**`."""
         skipped = set(numbers)
         for number in sorted(numbers):
             while number < len(self.parts) and self.parts[number] == _ANY_FOLDERS:

@@ -87,7 +87,7 @@ class _RemoteSearch:
         self._roots[reader.root] = (Path(reader.root), all(path for path, _ in documents.values()))
 
     def drop_unlisted(self) -> None:
-        """Count documents as deleted if they came from sources that the request, such as a changed job, lacks."""
+        """Count documents as deleted if the request no longer names their source, as after a job was changed."""
         failed = tuple(source.url for source in self._failed)
         for name, (path, whole) in self._known.roots.items():
             is_unseen = any(url.startswith(name) or name.startswith(url) for url in failed)

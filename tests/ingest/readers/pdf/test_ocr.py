@@ -120,7 +120,7 @@ def test_words_recognised_by_ocr_are_joined_to_lines_and_lines_to_paragraphs() -
     ]
 
 
-def test_list_items_and_rules_recognised_by_ocr_start_new_paragraphs() -> None:
+def test_list_items_and_numbered_rules_recognised_by_ocr_start_new_paragraphs() -> None:
     found = ocr_paragraphs(
         table((1, 1, 90.0, "Take:"), (1, 2, 90.0, "• rope"), (1, 3, 90.0, "• tar"), (1, 4, 90.0, "too"))
     )

@@ -90,7 +90,7 @@ def test_lines_in_a_larger_font_start_new_sections(write_pdf: WritePdf) -> None:
     assert document.section_path(document.text.index("second section")) == ("Handbook", "Terms")
 
 
-def test_rules_and_list_items_of_a_pdf_page_stay_on_separate_lines(write_pdf: WritePdf) -> None:
+def test_numbered_rules_and_list_items_of_a_pdf_page_stay_on_separate_lines(write_pdf: WritePdf) -> None:
     page = _lines(
         "12.1 The referee decides in every matter of the game.",
         "12.2 The captain may ask for a reason of the decision.",

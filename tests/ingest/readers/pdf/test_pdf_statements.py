@@ -10,7 +10,7 @@ from optional import needs
 
 @pytest.fixture(params=["northern", "harbour", "water"])
 def report(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, ParsedDocument]:
-    """The name of a report and its document."""
+    """The name of a generated financial report, and the document that is read from its PDF."""
     needs("fpdf")
     from corpora.statements import write_reports
 

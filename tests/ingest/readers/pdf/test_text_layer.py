@@ -53,7 +53,7 @@ def _write(path: Path, content: str, fonts: Sequence[str]) -> Path:
 
 
 def _drawn_line(glyphs: Sequence[str], meanings: Sequence[str], height: float, drawn_from: str) -> str:
-    """Draw glyphs, which are given from left to right, in either direction and each at its own position."""
+    """Draw a line of glyphs, each at its own position, from the left or right. `glyphs` are ordered from the left."""
     places = list(enumerate(glyphs))
     if drawn_from == "right":
         places.reverse()

@@ -130,7 +130,7 @@ def _attachments(message: EmailMessage) -> list[MIMEPart]:
 
 
 def _check_levels(message: EmailMessage) -> None:
-    """Refuse deeply nested containers, because Python's e-mail package would read them recursively."""
+    """Refuse e-mails with deeply nested parts, because Python's e-mail package would read them recursively."""
     level: list[MIMEPart] = [message]
     for _ in range(_MOST_LEVELS):
         level = [part for outer in level if outer.is_multipart() for part in outer.iter_parts()]

@@ -489,7 +489,7 @@ def _paragraph_kind(line: PdfLine) -> BlockKind:
 
 
 def _right_edges(lines: Sequence[PdfLine]) -> list[float]:
-    """Return the right edge of each line's column, measured on nearby lines. The longest of several is ignored."""
+    """Return the right edge of each line's column: that of the second longest nearby line (of up to 3: the longest)."""
     edges: list[float] = []
     for number, line in enumerate(lines):
         around = lines[max(0, number - _NEIGHBOURS) : number + _NEIGHBOURS]

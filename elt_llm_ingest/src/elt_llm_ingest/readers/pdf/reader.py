@@ -72,7 +72,7 @@ class PageOcr:
 
 
 def ocr_paragraphs(table: str) -> list[PdfParagraph]:
-    """Return the paragraphs in tesseract's table of words. Each list item or rule is a separate paragraph."""
+    """Return the paragraphs in tesseract's table of words. Each list item or numbered rule is a separate paragraph."""
     rows = [row for row in (line.split("\t") for line in table.splitlines()) if len(row) == _COLUMNS]
     words = [row for row in rows if row[0] == _WORD_ROW and row[11].strip()]
     paragraphs: list[PdfParagraph] = []
@@ -194,7 +194,7 @@ def measure_typography(pages: Sequence[Sequence[PdfLine]]) -> Typography:
 
 
 def _heading_levels(pages: Sequence[Sequence[PdfLine]], body: float, letters: Mapping[float, int]) -> dict[float, int]:
-    """Map rare font sizes above `body` to heading levels. A size on only one page does not lower smaller sizes."""
+    """Map rare font sizes above `body` to heading levels: 1 plus the number of larger sizes on more than one page."""
     page_counts: Counter[float] = Counter()
     for lines in pages:
         page_counts.update({line.size for line in lines if line.size >= body * _LARGER and _may_be_heading(line)})
@@ -290,7 +290,7 @@ def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
     - A line is removed if it occurs on at least three pages and a fifth of all pages.
     - If a third of the pages have such a line at the same height, any repeated line at that height is removed.
     - If the pages are numbered, a line that starts or ends with its page's number is removed.
-    - If lines on a third of the pages start or end alike, those whose other words are a line elsewhere are removed.
+    - "Ports Act 1990: Fees" is removed if a third of the pages have lines that start or end alike and "Fees" is a line.
     """
     edges = [list(_edge_lines(lines)) for lines in pages]
     filled = sum(map(bool, pages))
@@ -327,7 +327,7 @@ def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
 
 
 def _frequent(pages: Iterable[Iterable[Key]], least: float) -> set[Key]:
-    """Return the keys that occur on at least `least` pages."""
+    """Return the keys (such as the texts or heights of lines) that occur on at least `least` pages."""
     counts = Counter(key for keys in pages for key in set(keys))
     return {key for key, count in counts.items() if count >= least}
 
@@ -345,7 +345,7 @@ def _edge_lines(lines: Sequence[PdfLine]) -> Iterator[tuple[str, PdfLine, str]]:
 
 
 def _line_ends(edge: str, line: PdfLine, key: str) -> list[tuple[tuple[str, int, str], str]]:
-    """Return two splits of a line: its first three words (with edge and height) and the rest; its last and the rest."""
+    """Return a line's first three words (with edge and height) and its other words; likewise its last three words."""
     words = key.split()
     if len(words) <= _END_WORDS:
         return []

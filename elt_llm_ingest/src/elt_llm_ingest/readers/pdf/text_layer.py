@@ -281,7 +281,7 @@ def _read_to_the_left(glyphs: Sequence[_Glyph]) -> list[_Glyph]:
 
 
 def _left_to_right_run(glyphs: Sequence[_Glyph], end: int, is_arabic: bool) -> int:
-    """Return the start of the left-to-right text (Latin words, numbers) before `end`, else `end - 1`."""
+    """Return where the left-to-right text (Latin words, numbers) that ends at `end` starts; else `end - 1`."""
     kinds = [glyph.direction for glyph in glyphs[:end]]
     start = end - 1
     # In Hebrew, but not in Arabic, a percent or currency sign is read as part of the number beside it.
