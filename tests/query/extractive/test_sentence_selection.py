@@ -69,7 +69,7 @@ def test_across_languages_a_sentence_may_score_much_lower_if_the_best_one_has_fe
         assert len(choose_sentences(sentences, 3, across=True)) == quoted
 
 
-def test_a_list_item_is_added_only_to_the_opening_sentence_or_another_item_of_its_list() -> None:
+def test_a_list_item_is_added_only_to_the_sentence_that_introduces_its_list_or_to_another_item() -> None:
     sentences = scored(1.0, 0.99, coverage=0.5)
     for opening, quoted in (("sentence 0.", 2), ("Bring:", 1)):
         sentences[1] = replace(sentences[1], candidate=replace(sentences[1].candidate, kind="item", lead=opening))

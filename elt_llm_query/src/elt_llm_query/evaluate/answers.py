@@ -136,8 +136,8 @@ SENTENCES = (1, 3)  # quotes of one and of three sentences are measured
 class GoldAnswerOutcome:
     """The result for one question that has gold answers (accepted answers): where a gold answer was found.
 
-    `in_chunks` is true if the retrieved chunks contain a gold answer. `held` maps each number of quoted sentences, 1
-    and 3, to whether the quotes contain a gold answer, and `confidence` maps it to the confidence.
+    `in_chunks` is true if the retrieved chunks contain a gold answer. Both maps have a value for 1 quoted sentence and
+    for 3: `held` whether these quotes contain a gold answer, `confidence` the confidence of an answer with them.
     """
 
     identity: str

@@ -82,7 +82,7 @@ class NumberValue:
     rough: bool = False
 
     def agrees(self, other: "NumberValue") -> bool:
-        """Whether both may mean the same amount. A rough number also agrees with a more precise one close to it."""
+        """Whether both numbers may mean one amount. A rough one ("about 300") agrees with a precise one close to it."""
         if self.measure and other.measure and self.measure != other.measure:
             (unit, values), (other_unit, other_values) = _in_smaller_unit(self), _in_smaller_unit(other)
             return unit == other_unit and bool(values & other_values)
