@@ -170,7 +170,7 @@ def test_an_embedding_model_other_than_that_of_the_collection_is_refused_with_a_
     assert "elt-llm ingest -c ship --rebuild" in refused.value.hint
 
 
-def test_a_failing_language_model_is_not_silently_replaced(data_dir: Path) -> None:
+def test_a_failing_language_model_is_not_silently_replaced_by_quotes(data_dir: Path) -> None:
     nobody = OllamaSettings(base_url="http://127.0.0.1:9", connect_timeout=0.5)
     settings = FAKE.model_copy(update={"llm": LlmSettings(provider="ollama"), "ollama": nobody})
     with open_engine(settings, data_dir, ["ship"]) as engine, pytest.raises(ModelUnavailable) as refused:

@@ -130,7 +130,7 @@ def test_a_sentence_that_only_introduces_the_answer_makes_no_claim(framing: str)
     assert _verdict(framing) == "no claim"
 
 
-def test_a_claim_after_the_words_the_text_explains_that_is_checked() -> None:
+def test_a_sentence_that_starts_with_the_text_explains_that_is_checked_as_a_claim() -> None:
     assert _verdict("The text explains that the mill burnt down in 1950.") == "unsupported"
 
 

@@ -136,8 +136,8 @@ SENTENCES = (1, 3)  # quotes of one and of three sentences are measured
 class GoldAnswerOutcome:
     """The result for one question that has gold answers (accepted answers): where a gold answer was found.
 
-    `in_chunks` is true if the retrieved chunks contain a gold answer. Both maps have a value for 1 quoted sentence and
-    for 3: `held` whether these quotes contain a gold answer, `confidence` the confidence of an answer with them.
+    `in_chunks` is true if the retrieved chunks contain a gold answer. For 1 and for 3 quoted
+    sentences, `held` has whether the quotes contain a gold answer, and `confidence` the confidence of this answer.
     """
 
     identity: str

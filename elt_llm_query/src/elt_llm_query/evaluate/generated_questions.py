@@ -76,7 +76,7 @@ def definitions(text: str, templates: QuestionTemplates) -> Iterator[tuple[str, 
 
 
 def row_questions(header: list[str], cells: list[str], templates: QuestionTemplates) -> Iterator[str]:
-    """For each filled cell after the first, yield a question with its column and the row's first cell, not its text."""
+    """For each filled cell after the first, yield a question that names its column and the row's first cell."""
     key = cells[0]
     if len(cells) != len(header) or not _is_usable(key) or len(key.split()) > MOST_TERM_WORDS + 2:
         return

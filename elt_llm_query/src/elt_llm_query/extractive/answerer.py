@@ -451,7 +451,7 @@ class ExtractiveAnswerer:
         *,
         certain: bool,
     ) -> tuple[list[Quote], str]:
-        """Return the quotes, and "Yes. " or "No. " if a sentence near the best decides a yes-or-no question."""
+        """Return the quotes, and "Yes. " or "No. " if one of the best sentences decides a yes-or-no question."""
         question = context.question
         if asked_row := find_asked_row(question, scored, chunks, self.tokeniser.stems):
             return [_quote_of(asked_row, chunks[asked_row.candidate.chunk], years_in(question.text))], ""

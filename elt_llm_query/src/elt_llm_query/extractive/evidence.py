@@ -75,7 +75,7 @@ def _clause(text: str, negation: re.Match[str]) -> str:
 
 
 def _is_negative(context: ScoringContext, clause: str) -> bool:
-    """Return whether a clause denies the question; it is the text after a negation, such as "for dogs" after "not".
+    """Return whether the text after a negation, such as "lent to children" after "never", denies the question.
 
     A limit such as "before noon" does not deny it. Nor does a figure if the question asks for a figure.
     """

@@ -184,7 +184,7 @@ _OTHER_FORCE = 0.7  # the feature `contrary` for "may" in place of "must", which
 
 @dataclass(frozen=True)
 class ClaimSupport:
-    """How well a claim is supported: comparison with the best source sentences, features, and the chance, 0 to 1."""
+    """The support for a claim: comparison with the best sentences, its features, and the chance they give, 0 to 1."""
 
     comparison: ClaimComparison
     features: dict[str, float]
@@ -236,7 +236,7 @@ class SupportFinder:
     def _second(
         self, claim: ParsedSentence, first: SourceSentence, within: Sequence[SourceSentence]
     ) -> SourceSentence | None:
-        """Return the sentence with most of the claim's words that `first` lacks, if any; its chunk is preferred."""
+        """Return the sentence with most claim words that `first` lacks, if any; one of the same chunk comes first."""
         already = self._coverage(claim, first.sentence.stems)
         fitting = []
         for one in within:
@@ -345,7 +345,7 @@ class SupportFinder:
     def _contrary(
         self, claim: ParsedSentence, sentences: Sequence[SourceSentence], aligned: Sequence[Alignment]
     ) -> tuple[str, ...]:
-        """Return what contradicts the claim in the relevant sentence with most antonyms and one-sided negations."""
+        """Return the antonyms and one-sided negations of the relevant sentence that has the most, against the claim."""
         found = (
             self._contraries.find(claim, one.sentence, alignment)
             for one, alignment in zip(sentences, aligned, strict=True)

@@ -116,7 +116,7 @@ def find_numbers(text: str) -> list[NumberValue]:
 
 
 def _in_smaller_unit(number: NumberValue) -> tuple[str, frozenset[float]]:
-    """Return the next smaller unit (days for weeks), and the number's possible values in it; else the number's own."""
+    """Return the next smaller unit (days for weeks), or else the number's own unit, and its possible values in it."""
     unit, count = _OF_SMALLER.get(number.measure, (number.measure, 1.0))
     return unit, frozenset(value * count for value in number.values)
 

@@ -67,7 +67,7 @@ def normalise_marks(text: str) -> str:
 
 
 def renumber_marks(text: str, sources: Sequence[PromptSource]) -> str:
-    """Replace each [n] by the position, from 1, of source n in `sources`; a missing source gets a higher number."""
+    """Replace each [n] by the position, from 1, of source n in `sources`, or by a higher number if it is missing."""
     positions = {source.number: position for position, source in enumerate(sources, 1)}
 
     def renumber(mark: re.Match[str]) -> str:

@@ -167,7 +167,7 @@ class FilterSuggester:
 
     @cached_property
     def _names(self) -> Mapping[tuple[str, ...], str]:
-        """Map each field value's words to a condition (`topics=fees`). If fields share a value, the first counts."""
+        """Map each field value's words to a condition (`topics=fees`). A value of two fields belongs to the first."""
         names: dict[tuple[str, ...], str] = {}
         for name in _NAMED_BY:
             for field in self._fields(name):

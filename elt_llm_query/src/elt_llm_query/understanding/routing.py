@@ -120,7 +120,10 @@ class CollectionRouter:
     def _collections_with_names(
         self, variant: QueryVariant, findable: Sequence[int]
     ) -> tuple[dict[int, str], tuple[str, ...]]:
-        """Map each collection's position to a name of the question that it contains. Also return too common names."""
+        """Map the position of each collection that contains a name from the question to this name.
+
+        Also return the names that are left out because too many collections contain them.
+        """
         named: dict[int, str] = {}
         common = []
         others = [other for one in variant.names for other in one.others]
