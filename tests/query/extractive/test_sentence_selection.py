@@ -34,7 +34,7 @@ def _sentence(place: int, score: float, coverage: float, support: float) -> Scor
 
 
 @pytest.mark.parametrize(("second", "third", "quoted"), [(0.95, 0.93, 3), (0.91, 0.91, 2), (0.89, 0.89, 1)])
-def test_the_second_sentence_and_still_more_the_third_must_be_nearly_as_good_as_the_best(
+def test_a_second_sentence_must_score_nearly_as_high_as_the_best_and_a_third_even_nearer(
     second: float, third: float, quoted: int
 ) -> None:
     assert len(choose_sentences(scored(1.0, second, third, coverage=0.5), 3)) == quoted
