@@ -80,7 +80,9 @@ def test_a_cited_page_can_be_displayed(asker: Asker) -> None:
     assert picture.content.startswith(b"\x89PNG")
 
 
-def test_exports_of_the_catalog_have_receipts(asker: Asker, rows: list[dict[str, Any]]) -> None:
+def test_catalog_exports_are_listed_and_a_row_has_records_of_the_runs_that_wrote_it(
+    asker: Asker, rows: list[dict[str, Any]]
+) -> None:
     listed = {one["file"] for one in asker.get(f"{ROWS}/files")["files"]}
     assert {"catalog.xlsx", "catalog.entities.csv"} <= listed
     shown = asker.get(f"{ROWS}/row", table=rows[0]["table"], key=rows[0]["key"])

@@ -20,7 +20,7 @@ TICKETS = (
 
 
 def write_examples(page: str, folder: Path) -> None:
-    """Write each file that a page shows with its name."""
+    """Write each example of a manual page that has a file name into a file of this name."""
     for name, text in _EXAMPLE.findall((DOCS / page).read_text(encoding="utf-8")):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")

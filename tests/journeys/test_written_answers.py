@@ -210,7 +210,7 @@ def test_a_model_server_that_is_down_ends_the_command_with_an_error_that_names_t
 
 
 def _is_complete(result: dict[str, object]) -> None:
-    """Check that each sentence of the model has a verdict, that tokens are counted, and that quotes replace nothing."""
+    """Check that each sentence of the model has a verdict, that tokens are counted, that a model answered."""
     assert result["question"] == QUESTION
     assert isinstance(result["metadata"], dict)
     assert result["metadata"]["model"] != "extractive"

@@ -164,13 +164,13 @@ def test_an_empty_question_is_refused(question: str, data_dir: Path) -> None:
         engine.ask(question)
 
 
-def test_another_embedding_model_is_refused_with_a_hint_to_rebuild(data_dir: Path) -> None:
+def test_an_embedding_model_other_than_that_of_the_collection_is_refused_with_a_hint_to_rebuild(data_dir: Path) -> None:
     with pytest.raises(FingerprintMismatch) as refused:
         open_engine(FAKE, data_dir, ["ship"], embedding=FakeEmbedding(version="2"))
     assert "elt-llm ingest -c ship --rebuild" in refused.value.hint
 
 
-def test_a_failing_language_model_is_not_silently_replaced(data_dir: Path) -> None:
+def test_a_failing_language_model_is_not_silently_replaced_by_quotes(data_dir: Path) -> None:
     nobody = OllamaSettings(base_url="http://127.0.0.1:9", connect_timeout=0.5)
     settings = FAKE.model_copy(update={"llm": LlmSettings(provider="ollama"), "ollama": nobody})
     with open_engine(settings, data_dir, ["ship"]) as engine, pytest.raises(ModelUnavailable) as refused:
@@ -191,7 +191,7 @@ def test_citations_can_be_switched_off(data_dir: Path) -> None:
         assert engine.ask(TALL).citations == ()
 
 
-def test_a_missing_language_model_is_noted_only_with_the_auto_provider(data_dir: Path) -> None:
+def test_a_note_reports_a_missing_language_model_unless_the_settings_choose_quoted_answers(data_dir: Path) -> None:
     quoting = FAKE.model_copy(update={"llm": LlmSettings(provider="extractive")})
     with opened(data_dir, "ship") as auto, open_engine(quoting, data_dir, ["ship"]) as extractive:
         assert any("No language model" in note for note in auto.ask(TALL).notes)

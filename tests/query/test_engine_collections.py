@@ -1,4 +1,4 @@
-"""One engine over several collections, some of which are empty, damaged, equal or built with another model."""
+"""One engine over several collections, some empty, damaged, with a common document, or built with another model."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -29,7 +29,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def questions() -> list[Asked]:
-    """Return different questions, some with filters or a smaller top_k; 200 questions if FULL is 1."""
+    """Return different questions, some with filters or a smaller top_k: 24, or 200 in a full test run."""
     chance = random.Random(16)  # noqa: S311 - repeatable, not secret
     return [
         (f"report {number} {' '.join(chance.sample(FISH, 2))}", FILTERS[number % 5], [None, 1, 7][number % 3])

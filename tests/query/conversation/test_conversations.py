@@ -57,7 +57,9 @@ def asked_twice(sessions: SessionTable, second: str, *replies: str | EltError) -
     return conversation.ask(second), llm
 
 
-def test_a_follow_up_question_is_searched_as_rewritten_and_both_wordings_are_stored(sessions: SessionTable) -> None:
+def test_a_follow_up_question_is_searched_as_rewritten_and_stored_as_typed_and_as_rewritten(
+    sessions: SessionTable,
+) -> None:
     result, _ = asked_twice(sessions, SECOND)
     assert result.answer == BY_RULES
     assert result.notes == (f"Understood as: {BY_RULES}", "as always")

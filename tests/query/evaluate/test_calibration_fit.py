@@ -24,7 +24,7 @@ def outcome(number: int, kind: str, found: dict[str, float], *, right: bool = Tr
 
 
 def asked(number: int, *, seed: int, honest: bool) -> list[RefusalOutcome]:
-    """Pairs of questions whose evidence agrees with their kind or, if not `honest`, is exchanged at random."""
+    """Pairs of an answerable question (strong evidence) and an unanswerable one (weak); not `honest`: half swapped."""
     draws = np.random.default_rng(seed)
     outcomes: list[RefusalOutcome] = []
     for question in range(number):

@@ -45,7 +45,7 @@ def test_no_question_is_generated_from_a_heading_without_words(title: str) -> No
         ("User Datagram Protocol (UDP) is a protocol of datagrams.", "User Datagram Protocol"),
     ],
 )
-def test_the_question_generated_from_a_definition_contains_only_its_term(sentence: str, term: str) -> None:
+def test_the_question_generated_from_a_definition_asks_what_the_defined_term_is(sentence: str, term: str) -> None:
     ((question, start, end),) = definitions(sentence, ENGLISH)
     assert question == f"What is {term}?"
     assert sentence[start:end] == sentence

@@ -30,7 +30,7 @@ def chunk(source: str, **metadata: Any) -> RetrievedChunk:
     )  # fmt: skip
 
 
-def test_each_profile_gets_an_evaluation_report_in_the_printed_format(
+def test_each_profile_gets_an_evaluation_report_with_the_metrics_that_are_printed(
     make_generation: MakeGeneration, embedding: FakeEmbedding
 ) -> None:
     reports = evaluate(DATASET, make_generation(TEXTS), embedding, comparison_profiles(Settings()))

@@ -64,7 +64,7 @@ def test_the_confidence_determines_which_of_three_outcomes_an_answer_has() -> No
     ]
 
 
-def test_if_abstaining_is_switched_off_every_question_is_answered() -> None:
+def test_if_refusals_are_switched_off_every_question_is_answered() -> None:
     assert OutcomeThresholds.of(AnswerSettings(abstain=False)).outcome(0.0) == "answered"
 
 

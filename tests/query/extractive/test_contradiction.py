@@ -39,7 +39,7 @@ def _contradiction(question: str, text: str) -> float:
         ("Wann hat die Bibliothek ihre Gebühren erhöht?", "Die Bibliothek hat ihre Gebühren 1971 nicht erhöht."),
     ],
 )
-def test_an_antonym_or_a_one_sided_negation_contradicts(question: str, text: str) -> None:
+def test_an_antonym_or_a_negation_on_one_side_only_contradicts_the_question(question: str, text: str) -> None:
     assert 0.5 < _contradiction(question, text) <= 1.0
 
 

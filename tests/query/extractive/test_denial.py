@@ -84,7 +84,7 @@ def test_a_missing_reason_is_evidence_against_answering_a_why_question() -> None
     assert _evidence("Why is the hall cold?", "The hall is cold because the stove is broken.").unreasoned == 0.0
 
 
-def test_a_figure_that_no_sentence_has_is_evidence_against_answering() -> None:
+def test_sentences_without_a_figure_are_evidence_against_answering_a_how_many_question() -> None:
     assert _evidence("How many maps are in the hall?", "The maps are in the hall.").valueless == 1.0
     assert _evidence("How many maps are in the hall?", "Sixty maps are in the hall.").valueless == 0.0
     assert _evidence("Who keeps the maps in the hall?", "The maps are in the hall.").valueless == 0.0

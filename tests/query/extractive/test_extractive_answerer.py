@@ -24,7 +24,7 @@ def test_a_question_for_a_number_is_answered_by_the_sentence_with_that_number() 
     assert answer.text == "Readers may borrow up to twelve books at once. [1]"
 
 
-def test_of_many_sentences_the_one_with_the_expected_figure_is_compared_with_the_question() -> None:
+def test_the_only_sentence_with_the_expected_figure_is_compared_even_if_many_come_before_it() -> None:
     text = " ".join(f"How the {word} books are lent is told elsewhere." for word in "abcdefghijklmnopqrstuvwxyz")
     answer = make_answerer(abstain=False).answer("How many books are lent?", [make_chunk(f"{text} Take 12 at most.")])
     compared = answer.reasoning["sentences"]
@@ -39,7 +39,7 @@ def test_a_question_for_an_amount_prefers_money_to_other_figures() -> None:
     assert answer.text == "A reader who loses a book pays 25 euros. [1]"
 
 
-def test_a_question_for_a_person_is_answered_by_the_sentence_with_a_role() -> None:
+def test_a_question_for_a_person_is_answered_by_the_sentence_with_a_role_such_as_head_librarian() -> None:
     answer = make_answerer(abstain=False).answer("Who approves longer loans?", [make_chunk(LIBRARY)], max_sentences=1)
     assert answer.text == "The head librarian approves longer loans. [1]"
 

@@ -34,7 +34,7 @@ def _sentence(place: int, score: float, coverage: float, support: float) -> Scor
 
 
 @pytest.mark.parametrize(("second", "third", "quoted"), [(0.95, 0.93, 3), (0.91, 0.91, 2), (0.89, 0.89, 1)])
-def test_the_second_sentence_and_still_more_the_third_must_be_nearly_as_good_as_the_best(
+def test_a_second_sentence_must_score_nearly_as_high_as_the_best_and_a_third_even_nearer(
     second: float, third: float, quoted: int
 ) -> None:
     assert len(choose_sentences(scored(1.0, second, third, coverage=0.5), 3)) == quoted
@@ -69,7 +69,7 @@ def test_across_languages_a_sentence_may_score_much_lower_if_the_best_one_has_fe
         assert len(choose_sentences(sentences, 3, across=True)) == quoted
 
 
-def test_a_list_item_is_added_only_to_the_opening_sentence_or_another_item_of_its_list() -> None:
+def test_a_list_item_is_added_only_to_the_sentence_that_introduces_its_list_or_to_another_item() -> None:
     sentences = scored(1.0, 0.99, coverage=0.5)
     for opening, quoted in (("sentence 0.", 2), ("Bring:", 1)):
         sentences[1] = replace(sentences[1], candidate=replace(sentences[1].candidate, kind="item", lead=opening))

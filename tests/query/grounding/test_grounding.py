@@ -130,7 +130,7 @@ def test_a_sentence_that_only_introduces_the_answer_makes_no_claim(framing: str)
     assert _verdict(framing) == "no claim"
 
 
-def test_a_sentence_about_what_a_text_explains_is_checked_as_a_claim() -> None:
+def test_a_sentence_that_starts_with_the_text_explains_that_is_checked_as_a_claim() -> None:
     assert _verdict("The text explains that the mill burnt down in 1950.") == "unsupported"
 
 

@@ -51,7 +51,7 @@ def test_a_permission_turned_into_a_requirement_is_partly_supported_with_a_reaso
     assert "Allowed is not the same as required" in " ".join(found.reasons)
 
 
-def test_a_reversed_limit_in_an_answer_is_named_in_the_reasons(embedding: EmbeddingModel) -> None:
+def test_at_least_in_an_answer_in_place_of_at_most_is_named_in_the_reasons(embedding: EmbeddingModel) -> None:
     source = "No club may change its name more than once in any five years."
     found = _judge(source, "A club may change its name at least once in any five years.", embedding, "en")
     assert "at least" in " ".join(found.reasons)

@@ -7,7 +7,7 @@ def test_a_candidate_that_is_converted_to_a_llama_index_node_and_back_is_unchang
     assert from_node(to_node(candidate), "another") == candidate
 
 
-def test_the_node_of_another_retriever_becomes_a_candidate() -> None:
+def test_a_node_of_any_llama_index_retriever_becomes_a_candidate_with_its_id_and_score() -> None:
     found = from_node(NodeWithScore(node=TextNode(id_="n1", text="x"), score=0.4), "handbook")
     assert found == SearchCandidate("n1", "handbook", fused_score=0.4)
 

@@ -70,7 +70,7 @@ def test_a_chunk_is_widened_with_text_without_sentence_ends_only_up_to_a_limit()
 
 
 @given(spans(), st.integers(0, 4))
-def test_widening_keeps_the_span_and_ends_at_sentence_ends(span: Span, sentences: int) -> None:
+def test_a_widened_span_contains_the_given_span_and_ends_at_sentence_ends(span: Span, sentences: int) -> None:
     start, end = widen_span(TEXT, span, sentences)
     assert start <= span[0] < span[1] <= end
     assert start in {span[0], *(first for first, _ in sentence_spans(TEXT))}

@@ -44,7 +44,7 @@ def test_each_candidate_chunk_is_read_or_left_out_for_a_recorded_reason(make_gen
     assert details["outcomes"] == {"read": 2, "same text as another": 1, "beyond top_k": 2}
 
 
-def test_the_best_chunks_that_were_left_out_are_listed_with_the_score_they_lacked(
+def test_the_best_chunks_left_out_are_listed_with_the_score_difference_to_the_last_chunk_read(
     make_generation: MakeGeneration,
 ) -> None:
     found, details = explained([make_generation(TEXTS)], reranker_top_k=1)

@@ -33,7 +33,7 @@ def test_context_sentences_written_by_a_language_model_are_not_in_the_search_res
 
 
 @given(st.lists(st.sampled_from(["x", "y", "z"])))
-def test_merging_equal_texts_twice_changes_nothing_and_loses_no_occurrence(texts: list[str]) -> None:
+def test_merging_equal_texts_twice_gives_the_same_as_once_and_loses_no_occurrence(texts: list[str]) -> None:
     merged = merge_equal_texts(make_chunk(str(number), text) for number, text in enumerate(texts))
     assert merge_equal_texts(merged) == merged
     assert sum(1 + len(one.alternates) for one in merged) == len(texts)

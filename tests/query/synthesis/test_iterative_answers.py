@@ -30,7 +30,7 @@ def measure(chunks: Sequence[RetrievedChunk], support: float = 0.0) -> AnswerQua
 
 
 class Library:
-    """A fake search: by meaning it finds the budget, by words the approval. It records the search steps."""
+    """A fake search, by meaning for the chunk BUDGET, by words for the chunk APPROVAL. It records the search steps."""
 
     def __init__(self) -> None:
         self.steps: list[SearchStep] = []
@@ -49,7 +49,7 @@ def looked(*replies: str, most_steps: int = 5) -> tuple[list[RetrievedChunk], Li
     return found, library, log
 
 
-def test_the_quality_gate_lists_the_question_words_that_the_answer_lacks() -> None:
+def test_an_answer_is_not_good_enough_if_its_chunks_lack_words_of_the_question() -> None:
     poor, whole = measure([FIRST], support=0.9), measure([FIRST, BUDGET, APPROVAL], support=0.9)
     assert (poor.is_enough, poor.missing) == (False, ("approv", "budget"))
     assert (whole.is_enough, whole.missing) == (True, ())

@@ -57,7 +57,7 @@ def test_a_chunk_with_an_alias_covers_the_name_in_the_question(
     assert (coverage["b"] or 0.0) < 0.5  # half a name is none
 
 
-def test_an_alias_that_is_a_stopword_matches_only_in_its_exact_spelling(make_generation: MakeGeneration) -> None:
+def test_the_alias_it_for_information_technology_matches_only_in_capitals(make_generation: MakeGeneration) -> None:
     index = AliasIndex(ALIASES, [make_generation(TEXTS)])
     assert index.in_question("Is it repaired?") == ()
     assert index.in_question("Is IT repaired?")[0].others == ("information technology",)

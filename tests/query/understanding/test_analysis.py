@@ -137,7 +137,7 @@ def test_adapting_a_keyword_weight_keeps_it_within_0_and_1_and_leaves_0_and_1_un
     assert adapt_weight(1.0, keywords) == 1.0
 
 
-def test_the_keyword_weight_is_higher_if_few_chunks_have_much_higher_scores() -> None:
+def test_the_keyword_weight_is_higher_if_few_chunks_have_much_higher_keyword_scores_than_the_rest() -> None:
     peaked, flat = np.array([1.0] + [0.1] * 20), np.array([1.0] * 20)
     assert adapt_weight(0.5, [peaked]) < 0.5 < adapt_weight(0.5, [flat])
 

@@ -116,7 +116,7 @@ def test_an_empty_collection_is_left_out_but_a_collection_without_a_keyword_inde
 
 
 def test_a_word_has_the_same_weight_in_every_collection(make_generation: MakeGeneration) -> None:
-    """With weights from its own index, a collection that has the word in every chunk would get the lowest score."""
+    """If each collection weighted words itself, one that has the word in every chunk would get the lowest score."""
     crowded = make_generation({f"c{number}": f"The canal has part {number}." for number in range(4)}, "crowded")
     found = search([*library(make_generation), crowded], "canal", route_to=1)
     details = route_of(found).details["collections"]  # type: ignore[union-attr]
@@ -124,7 +124,7 @@ def test_a_word_has_the_same_weight_in_every_collection(make_generation: MakeGen
     assert crowded.keyword.scores("canal").max() < 0.3
 
 
-def test_keyword_scores_are_multiplied_by_the_factor_of_each_stem(
+def test_a_factor_for_each_stem_of_the_query_multiplies_the_keyword_scores(
     make_generation: MakeGeneration,
 ) -> None:
     keyword = library(make_generation)[2].keyword

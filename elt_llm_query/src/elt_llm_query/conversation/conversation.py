@@ -50,7 +50,7 @@ class TurnStore(Protocol):
 
 
 class InMemoryTurns:
-    """Serves the turns of one given dialogue, oldest first, and stores no new ones. Rules rewrite its questions."""
+    """Holds the turns of a given dialogue, oldest first, their questions rewritten by rules. Stores no new turns."""
 
     def __init__(self, dialogue: Sequence[tuple[str, str]]) -> None:
         self._turns: list[ConversationTurn] = []

@@ -97,7 +97,7 @@ def swap_time(fragment: str, last: str) -> str:
 
 
 def _match_ending(fragment: str) -> tuple[str, str]:
-    """Return the new phrase, and a pattern for phrases that end with the same word ("" if the rule cannot apply)."""
+    """Return the new phrase, and a pattern ("" if none) for phrases with its last word: "day pass" for "week pass"."""
     opening = _PATTERNS["preposition"].match(fragment)
     part = fragment[opening.end(1) :].lstrip() if opening else fragment
     bare = _without_article(part).split()
@@ -107,7 +107,7 @@ def _match_ending(fragment: str) -> tuple[str, str]:
 
 
 def _match_start(fragment: str) -> tuple[str, str]:
-    """Return the new phrase, and a pattern for phrases with the same preposition ("" if the phrase has none)."""
+    """Return the new phrase, and a pattern ("" if none) for phrases with its preposition: "for men" for "for boys"."""
     bare = _without_article(fragment)
     opening = _PATTERNS["preposition"].match(bare)
     if not opening:
@@ -153,7 +153,7 @@ def _substitute_noun(fragment: str, last: str) -> str:
 
 
 def _replace_span(last: str, start: int, end: int, fragment: str) -> str:
-    """Replace last[start:end] by the fragment. If it has no article, it gets the replaced one; fix "a" and "an"."""
+    """Replace last[start:end] by the fragment, but keep its article: "transfer" for "a loan" gives "a transfer"."""
     old = last[start:end].rstrip()
     end = start + len(old)
     article, has_article = _PATTERNS["leading_article"].match(old), bool(_PATTERNS["leading_article"].match(fragment))
@@ -246,7 +246,7 @@ def _has_verb(rest: str) -> bool:
 
 
 def _has_open_pronoun(rest: str, tokeniser: KeywordTokeniser) -> bool:
-    """Return whether a pronoun refers to an earlier turn rather than to the question itself."""
+    """Return whether a pronoun, as in "what does it cost?", refers to an earlier turn, not to a word of this text."""
     if _PATTERNS["demonstrative"].search(fold(rest)) or (_has_verb(rest) and _PATTERNS["besides"].search(rest)):
         return len(_content(rest, tokeniser)) < _FEW_TERMS
     if possessive := _PATTERNS["possessive"].search(rest):

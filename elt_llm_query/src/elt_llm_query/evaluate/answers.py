@@ -136,8 +136,8 @@ SENTENCES = (1, 3)  # quotes of one and of three sentences are measured
 class GoldAnswerOutcome:
     """The result for one question that has gold answers (accepted answers): where a gold answer was found.
 
-    `in_chunks` is true if the retrieved chunks contain a gold answer. `held` maps each number of quoted sentences, 1
-    and 3, to whether the quotes contain a gold answer, and `confidence` maps it to the confidence.
+    `in_chunks` is true if the retrieved chunks contain a gold answer. For 1 and for 3 quoted
+    sentences, `held` has whether the quotes contain a gold answer, and `confidence` the confidence of this answer.
     """
 
     identity: str

@@ -87,7 +87,7 @@ def confidences(examples: Sequence[LabelledEvidence], weights: ConfidenceWeights
 
 
 def _with_same_threshold(weights: ConfidenceWeights, examples: Sequence[LabelledEvidence]) -> ConfidenceWeights:
-    """Shift the intercept so that examples near the threshold keep the mean log odds of the shipped weights."""
+    """Shift the fitted intercept: near the threshold, the mean log odds become those that the shipped weights give."""
     before = logits(examples, SHIPPED_WEIGHTS)
     # Subtracting the least distance keeps shares above 0 even if all examples are far from the threshold.
     distance = np.abs(before)

@@ -76,7 +76,7 @@ def definitions(text: str, templates: QuestionTemplates) -> Iterator[tuple[str, 
 
 
 def row_questions(header: list[str], cells: list[str], templates: QuestionTemplates) -> Iterator[str]:
-    """Yield a question for each filled cell but the first. It names the column and the first cell, not the answer."""
+    """For each filled cell after the first, yield a question that names its column and the row's first cell."""
     key = cells[0]
     if len(cells) != len(header) or not _is_usable(key) or len(key.split()) > MOST_TERM_WORDS + 2:
         return
@@ -207,7 +207,7 @@ def evaluation_questions(questions: Sequence[GeneratedQuestion]) -> list[Evaluat
 
 
 def rank_answer_spans(chunks: Sequence[RetrievedChunk], answers: Sequence[AnswerSpan]) -> list[str]:
-    """Return the keys of the answer spans in the order of the chunks; a chunk without any adds its node id."""
+    """Return the keys of the answer spans in each chunk, in the chunks' order; for a chunk without any, its node id."""
     ranked: dict[str, None] = {}
     for chunk in chunks:
         spans = [(chunk.source_id, *chunk.span)]
@@ -222,7 +222,7 @@ def _key(span: AnswerSpan) -> str:
 
 
 def _row_questions(node: StoredNode, templates: QuestionTemplates) -> Iterator[tuple[str, int, int]]:
-    """Yield questions and spans of table rows. If an earlier chunk starts the table, the context has the header."""
+    """Yield questions about a chunk's table rows, with the rows' spans. The header may be in the chunk's context."""
     header: list[str] | None = cells_of(node.context.rsplit("\n", 1)[-1])
     offset = 0
     for line in node.text.splitlines(keepends=True):

@@ -161,7 +161,7 @@ class CoveragePoint:
 
 @dataclass(frozen=True)
 class RefusalFigures:
-    """How well the confidence separates one kind of unanswerable question from the answerable ones; 0 to 1.
+    """How well the confidence separates one kind of unanswerable questions from all answerable ones; shares are 0 to 1.
 
     `curve` has a point for each distinct confidence, highest first; `area` is the area under it, the mean risk (AURC).
     """
@@ -307,7 +307,7 @@ def questions_without_answer(questions: Iterable[str]) -> list[RefusalQuestion]:
 
 
 def sample_questions(questions: Sequence[RefusalQuestion], number: int | None, seed: int) -> list[RefusalQuestion]:
-    """Draw at most `number` questions of each kind, or all; their order is kept. Equal seeds draw equal questions."""
+    """Draw at most `number` questions of each kind (None: all), in the given order. Equal seeds draw the same."""
     if number is None:
         return list(questions)
     shuffled = sorted(questions, key=lambda one: sha256(str(seed), one.kind, one.identity))

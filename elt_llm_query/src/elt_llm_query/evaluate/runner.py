@@ -21,7 +21,7 @@ DEPTH = 100  # ranks
 
 
 def comparison_profiles(settings: Settings) -> dict[str, Settings]:
-    """Return the profiles to compare by name: each retriever alone, their fusion, the given settings, and `classic`."""
+    """Return the profiles to compare: each retriever alone, both fused, the given settings, the profile `classic`."""
     return {
         "bm25": _with(settings, strategy="sparse", use_reranker=False),
         "dense": _with(settings, strategy="dense", use_reranker=False),

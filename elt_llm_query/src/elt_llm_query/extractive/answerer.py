@@ -127,9 +127,9 @@ class Answer:
 
 
 def with_time_limit(seconds: float, writer: str, cancelled: Callable[[], bool] | None) -> Callable[[], bool]:
-    """Return a function that calls `cancelled`, and after `seconds` from now raises ModelTimeout, naming the `writer`.
+    """Return a function that calls `cancelled`, or raises ModelTimeout, naming the `writer`, if `seconds` have passed.
 
-    All model calls of one answer share this time limit.
+    The `writer` is the model; all its calls for one answer share this time limit.
     """
     until = time.monotonic() + seconds
 
@@ -155,12 +155,12 @@ def choose_sentences(
 ) -> list[ScoredSentence]:
     """Return at most `most` sentences: the best one, and others that are nearly as good and have other content.
 
-    If a `definition` is asked for and the best sentence gives it, nothing is added. A list item is added only to the
-    opening sentence or another item of its list. Sentences of the chunks `others`, from other documents than the best
-    sentence, may score lower, because they may add something else. Within a document, a further sentence must come from
-    a chunk whose rank is near that of the best sentence's chunk. Set `twofold` for a question about two things, where
-    the sentence about the second may score lower. Set `across` if question and sentences are in different languages.
-    Decisions 3, 43, 55 and 58 in docs/decisions measure these limits.
+    If a `definition` is asked for and the best sentence gives it, nothing is added. A list item is added only to
+    the sentence that introduces its list ("Bring:") or to another item. Sentences of the chunks `others`, from other
+    documents than the best sentence, may score lower, because they may add something else. Within a document, a further
+    sentence must come from a chunk whose rank is near that of the best sentence's chunk. Set `twofold` for a question
+    about two things, where the sentence about the second may score lower. Set `across` if question and sentences are in
+    different languages. Decisions 3, 43, 55 and 58 in docs/decisions measure these limits.
     """
     if not scored:
         return []
@@ -337,7 +337,7 @@ def _span_of(sentence: ScoredSentence, chunks: Sequence[RetrievedChunk]) -> tupl
 
 
 def quoted_spans(chosen: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]) -> list[Quote]:
-    """Quote the sentences. A sentence that opens a short list is quoted with the items of the list.
+    """Quote the sentences. A sentence that introduces a short list ("Bring:") is quoted with the items of the list.
 
     No quote lies entirely within another.
     """
@@ -451,7 +451,7 @@ class ExtractiveAnswerer:
         *,
         certain: bool,
     ) -> tuple[list[Quote], str]:
-        """Return the quotes, and "Yes. " or "No. " if a sentence near the best decides a yes-or-no question."""
+        """Return the quotes, and "Yes. " or "No. " if one of the best sentences decides a yes-or-no question."""
         question = context.question
         if asked_row := find_asked_row(question, scored, chunks, self.tokeniser.stems):
             return [_quote_of(asked_row, chunks[asked_row.candidate.chunk], years_in(question.text))], ""
@@ -536,7 +536,7 @@ class ExtractiveAnswerer:
 def refusal_text(language: str, closest: Sequence[Citation]) -> str:
     """State that the documents do not hold the answer, and which chunks come closest.
 
-    The text is in English if there is none in this language.
+    The text is in English if no refusal text is known in `language`.
     """
     refusal, pointer = load_language(language).words("refusal") or load_language("en").words("refusal")
     references = ", ".join(citation.reference for citation in closest)

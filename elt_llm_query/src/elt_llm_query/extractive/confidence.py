@@ -56,7 +56,7 @@ class OutcomeThresholds:
 
     @classmethod
     def of(cls, settings: AnswerSettings) -> Self:
-        """Return the configured thresholds; if `abstain` is false, every question is answered."""
+        """Return the configured thresholds; if `abstain` is false, thresholds of 0, which refuse no question."""
         return cls(settings.refuse_below, settings.uncertain_below) if settings.abstain else cls(0.0, 0.0)
 
     def outcome(self, confidence: float) -> AnswerOutcome:

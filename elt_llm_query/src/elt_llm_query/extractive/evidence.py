@@ -32,7 +32,10 @@ _LEAST_DENIAL = 0.3  # denial score of a sentence that denies any word of the qu
 
 
 def denial_score(context: ScoringContext, chosen: Sequence[ScoredSentence]) -> float:
-    """Return how strongly the sentences deny the question, 0 to 1; 0 for yes-or-no and definition questions."""
+    """Return how strongly the sentences deny the question, 0 to 1: "No prize is given" denies "what prize is given?".
+
+    Yes-or-no questions and questions for a definition get 0.
+    """
     if context.question.kind in _MAY_BE_DENIED:
         return 0.0
     terms = [term for term in _unnamed_terms(context) if not term.isdigit()]
@@ -55,10 +58,10 @@ def _denies(context: ScoringContext, terms: Sequence[str], sentence: ScoredSente
 
 
 def strip_limiting_negations(context: ScoringContext, text: str) -> str:
-    """Remove negations that do not deny the question, such as limits ("not before noon"), from a folded text.
+    """Remove negations that do not deny the question, such as limits ("not before noon"), from a text in lower case.
 
-    Negated figures that the question asks for do not deny it either. If the question asks what is forbidden, all
-    negations are removed.
+    If the question asks for a figure, negations of a figure ("no more than three") do not deny the question either. If
+    it asks what is forbidden, all negations are removed.
     """
     forbidding = bool(_FORBIDDING.search(fold(context.question.text)))
     return NEGATION.sub(
@@ -72,9 +75,9 @@ def _clause(text: str, negation: re.Match[str]) -> str:
 
 
 def _is_negative(context: ScoringContext, clause: str) -> bool:
-    """Return whether a negated clause denies the question.
+    """Return whether the text after a negation, such as "lent to children" after "never", denies the question.
 
-    A limit such as "before noon" does not, nor does a figure if the question asks for a figure.
+    A limit such as "before noon" does not deny it. Nor does a figure if the question asks for a figure.
     """
     question = context.question
     return not _LIMITS.search(clause) and not (question.expects_figure and has_new_figure(question, clause))
@@ -253,9 +256,9 @@ def _unit_distance(context: ScoringContext, chosen: Sequence[ScoredSentence]) ->
 
 
 def _residue_distance(context: ScoringContext, chosen: Sequence[ScoredSentence]) -> float:
-    """Remove the words that the question and a sentence share, and return the smallest embedding distance of the rest.
+    """Return the embedding distance between the question and the nearest sentence, both without their shared words.
 
-    It is 0 if a chosen sentence contains every word of the question.
+    The result is 0 if a chosen sentence contains every word of the question.
     """
     question = context.question
     pairs: list[list[str]] = []

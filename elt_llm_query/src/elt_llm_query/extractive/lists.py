@@ -38,7 +38,7 @@ _MARKERS = (
 
 @dataclass(frozen=True)
 class FoundList:
-    """A list at start:end of the chunk's document. `text` includes its opening sentence. `score` is about -1 to 1."""
+    """A list at start:end of its document, with its opening sentence ("Bring:") in `text`. `score` is about -1 to 1."""
 
     chunk: RetrievedChunk
     start: int
@@ -77,7 +77,7 @@ def best_list(
 
 
 def _lists_near(chunk: RetrievedChunk, text: str, outline: Outline) -> Iterator[tuple[int, int, str]]:
-    """Yield the start, end and opening of each list in the chunk's section that overlaps the chunk."""
+    """Yield start, end and opening sentence ("Bring:") of each list in the chunk's section that overlaps the chunk."""
     first, last = chunk.span
     starts = [section.start for section in outline.sections]
     section_start = max((start for start in starts if start <= first), default=0)
@@ -92,9 +92,9 @@ def _lists_near(chunk: RetrievedChunk, text: str, outline: Outline) -> Iterator[
 def lists_of(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and opening of each list in a text.
 
-    The opening is the sentence before the list if it ends with a colon, else an empty text. `titles` are the known
-    headings. A list inside another list is also yielded by itself. Lists that are long, have long items, or lack their
-    first item in the text are left out.
+    The opening is the sentence before the first item if it ends with a colon, such as "Bring:", else an empty text; the
+    list starts at its opening. `titles` are the known headings. A list inside another list is also yielded by itself.
+    Lists that are long, have long items, or lack their first item in the text are left out.
     """
     pieces = split_pieces(text, titles)
     position = 0
@@ -144,7 +144,7 @@ def _end_of_list(pieces: Sequence[TextPiece], first: int) -> tuple[int, int]:
 
 
 def _next_number(pieces: Sequence[TextPiece], last: int, position: int) -> int | None:
-    """Return the position of the item with the next number if only paragraphs lie between it and the item at `last`."""
+    """Return the position of the item numbered after the item at `last`, if only paragraphs are between these items."""
     number = _NUMBER.match(pieces[last].text)
     if number is None:
         return None

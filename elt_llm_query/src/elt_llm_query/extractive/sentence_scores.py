@@ -57,7 +57,7 @@ def strip_numbering(sentence: str) -> str:
 
 
 def counted_phrases(sentence: str) -> list[str]:
-    """Return the words that numbers may count: up to three before and after each, and names of numeric columns."""
+    """Return the words that numbers may count ("12 books"): up to three on each side, and names of numeric columns."""
     folded = fold(strip_numbering(sentence))
     phrases = _COLUMN.findall(folded)
     for found in _NUMBER.finditer(folded):
@@ -232,7 +232,7 @@ class ScoredSentence(CandidateFeatures):
 
     @property
     def score(self) -> float:
-        """The relevance minus penalties: no expected value, an incomplete sentence, rival numbers (rule 8 for 7)."""
+        """The relevance minus penalties: no expected value, an incomplete sentence, "rule 8" in place of "rule 7"."""
         missing = self.support_weight * (1.0 - self.support)
         fragment = 0.0 if self.candidate.whole else _WEIGHT_FRAGMENT
         return self.relevance - missing - fragment - _WEIGHT_RIVAL * min(self.rivals, 1)

@@ -86,7 +86,7 @@ def _is_table_head(text: str, start: int, end: int) -> bool:
 
 
 def _without_start(pattern: re.Pattern[str], text: str) -> str:
-    """Remove a match of the pattern from the start of the text. The pattern is matched with the folded text."""
+    """Remove a match of the pattern from the start of the text. Capital letters and diacritics make no difference."""
     folded = fold(text)
     start = pattern.match(folded) if len(folded) == len(text) else None
     return text[start.end() :] if start else text

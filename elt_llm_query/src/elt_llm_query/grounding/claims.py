@@ -150,7 +150,7 @@ class Alignment:
     """The differences between a claim and a source sentence, aligned word by word.
 
     `slots` are the differences in content; `pairs` are places where one word replaces another. `crossed` is true if two
-    names or numbers have exchanged positions, `denied` if only one side contains a negation.
+    names or numbers have exchanged positions, `denied` if only one of claim and source contains a negation.
     """
 
     slots: tuple[AlignmentSlot, ...]
@@ -219,7 +219,7 @@ def _slot(
 
 
 def _lacks(sentence: ParsedSentence, own: ParsedSentence, token: SentenceToken) -> bool:
-    """Return whether `sentence` lacks a token of the sentence `own`; for a number, whether it lacks this amount."""
+    """Return whether `sentence` lacks a token of the sentence `own`. Numbers are compared by amount, words by stem."""
     for number in own.numbers:
         if number.start <= token.start < number.end:
             return not any(number.agrees(other) for other in sentence.numbers)

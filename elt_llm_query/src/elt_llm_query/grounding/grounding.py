@@ -146,7 +146,7 @@ def _lacking_names(one: ParsedSentence, other: ParsedSentence) -> int:
 
 
 def _same_root(left: str, right: str) -> bool:
-    """Return whether two words have a long common prefix and differ only in short endings."""
+    """Return whether two words have a long common prefix and differ only in short endings: "manage", "manager"."""
     shorter, longer = sorted((left, right), key=len)
     needed = max(4, len(shorter) - 3)
     return len(shorter) >= 4 and longer[:needed] == shorter[:needed] and len(longer) - len(shorter) <= 4
@@ -184,7 +184,7 @@ _OTHER_FORCE = 0.7  # the feature `contrary` for "may" in place of "must", which
 
 @dataclass(frozen=True)
 class ClaimSupport:
-    """How well a claim is supported: comparison with the best source sentences, features, and the chance, 0 to 1."""
+    """The support for a claim: comparison with the best sentences, its features, and the chance they give, 0 to 1."""
 
     comparison: ClaimComparison
     features: dict[str, float]
@@ -236,7 +236,7 @@ class SupportFinder:
     def _second(
         self, claim: ParsedSentence, first: SourceSentence, within: Sequence[SourceSentence]
     ) -> SourceSentence | None:
-        """Return the sentence that adds most of the words that `first` lacks, if any; the same chunk is preferred."""
+        """Return the sentence with most claim words that `first` lacks, if any; one of the same chunk comes first."""
         already = self._coverage(claim, first.sentence.stems)
         fitting = []
         for one in within:
@@ -339,13 +339,13 @@ class SupportFinder:
         return "beside" if refers and any(_has_name(one.before, frozenset(), token) for one in sentences) else "missing"
 
     def _is_other_noun(self, slot: AlignmentSlot) -> bool:
-        """Whether the claim's noun, different from the source's, occurs in the chunks; if not, it may be a synonym."""
+        """Whether the claim's noun, where the source has another, occurs in the chunks; if not, it may be a synonym."""
         return slot.nouns and any(match_term(stem, self._sources.stems) for token in slot.ours for stem in token.stems)
 
     def _contrary(
         self, claim: ParsedSentence, sentences: Sequence[SourceSentence], aligned: Sequence[Alignment]
     ) -> tuple[str, ...]:
-        """Return the antonyms and one-sided negations for the relevant sentence that has the most of them."""
+        """Return the antonyms and one-sided negations of the relevant sentence that has the most, against the claim."""
         found = (
             self._contraries.find(claim, one.sentence, alignment)
             for one, alignment in zip(sentences, aligned, strict=True)

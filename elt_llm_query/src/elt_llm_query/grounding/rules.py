@@ -82,7 +82,7 @@ class NumberValue:
     rough: bool = False
 
     def agrees(self, other: "NumberValue") -> bool:
-        """Whether both may mean the same amount. A rough number also agrees with a more precise one close to it."""
+        """Whether both numbers may mean one amount. A rough one ("about 300") agrees with a precise one close to it."""
         if self.measure and other.measure and self.measure != other.measure:
             (unit, values), (other_unit, other_values) = _in_smaller_unit(self), _in_smaller_unit(other)
             return unit == other_unit and bool(values & other_values)
@@ -116,7 +116,7 @@ def find_numbers(text: str) -> list[NumberValue]:
 
 
 def _in_smaller_unit(number: NumberValue) -> tuple[str, frozenset[float]]:
-    """Return the next smaller unit (days for weeks), and the number's possible values in it; else the number's own."""
+    """Return the next smaller unit (days for weeks), or else the number's own unit, and its possible values in it."""
     unit, count = _OF_SMALLER.get(number.measure, (number.measure, 1.0))
     return unit, frozenset(value * count for value in number.values)
 

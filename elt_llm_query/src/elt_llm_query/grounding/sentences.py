@@ -148,8 +148,9 @@ _LONGEST_LABEL = 8  # words; so few without punctuation or digits are a label, n
 
 @dataclass(frozen=True)
 class SentenceCandidate:
-    """One quotable sentence, chunk.text[start:end]. `lead` is the header of its table, or the opening of its list.
+    """One quotable sentence, chunk.text[start:end].
 
+    `lead` is the header of the table that contains it, or the sentence that introduces its list, such as "Bring:".
     `topic` is the heading or question above the sentence; `under_question` is true if the topic is a question, which
     the sentence then answers. `whole` is false if the chunk starts or ends in the middle of the sentence.
     """
@@ -166,7 +167,7 @@ class SentenceCandidate:
 
     @cached_property
     def readable(self) -> str:
-        """The sentence without markup, after its lead; a table row is written as "column: value; column: value"."""
+        """The sentence without markup, after the opening of its list; a table row as "column: value; column: value"."""
         if self.kind == "row":
             return _row_text(self.lead, self.text)
         sentence = strip_markup(self.text)
@@ -274,7 +275,7 @@ def _chunk_candidates(number: int, chunk: RetrievedChunk) -> Iterator[SentenceCa
 
 @dataclass
 class _PrecedingContext:
-    """The heading, question, table header and list opening that precede the next piece of a chunk."""
+    """The heading, question, table header and opening of a list ("Bring:") that precede the next piece of a chunk."""
 
     heading: str = ""
     question: str = ""
@@ -355,7 +356,10 @@ class TermWeights:
         return sum(self.idf(term) for term in question.terms) or 1.0
 
     def coverage(self, question: ParsedQuestion, stems: Collection[str], around: Collection[str] = ()) -> float:
-        """Return the weighted share, 0 to 1, of the question's terms in `stems`. Terms only in `around` count half."""
+        """Return the weighted share, 0 to 1, of the question's terms in `stems`.
+
+        Terms that are only in `around`, the stems of headings and of the previous sentence, count half.
+        """
         covered = sum(
             self.idf(term) * max(match_term(term, stems), 0.5 * match_term(term, around)) for term in question.terms
         )

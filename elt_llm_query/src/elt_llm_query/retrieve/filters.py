@@ -88,8 +88,8 @@ def document_conditions(where: Sequence[str]) -> DocumentConditions:
 def matching_values(field: FieldValues, condition: Condition) -> list[int]:
     """Return the indexes of the field's values that match the operands.
 
-    `!=` and `not in` give the same indexes as `=` and `in`. Raises UsageError if the field's type does not support the
-    operator, or if an operand is not of this type.
+    `!=` and `not in` give the same indexes as `=` and `in`, because the caller excludes these values. Raises UsageError
+    if the field's type does not support the operator, or if an operand is not of this type.
     """
     if field.type not in ("text", "path"):
         return [index for operand in condition.operands for index in _ordered_indexes(field, condition, operand)]
@@ -153,7 +153,10 @@ def _ordered_indexes(field: FieldValues, condition: Condition, operand: str) -> 
 
 
 def _dates_possibly_later(last: str, *, before: bool) -> set[str]:
-    """Return the periods around `last` that end later, such as 2024 for 2024-12-30; with `before`, all around it."""
+    """Return the year, month and day that contain the date `last` and end after it, such as 2024 for 2024-12-30.
+
+    A chunk with such a value may mean a later date. With `before`, periods that end together with `last` count too.
+    """
     around = {last[:length] for length in (4, 7, 10) if length < len(last)}
     return {value for value in around if before or _end_of(value) > _end_of(last)}
 
@@ -257,9 +260,9 @@ def filter_limits(conditions: Sequence[Condition], generations: Sequence[Searcha
 
 
 def _value_filter(condition: Condition, field: FieldValues | None) -> ValueFilter:
-    """Return a filter for the chunks whose field has a matching value.
+    """Return a filter that allows the chunks whose field fulfils the condition.
 
-    If no value matches, it allows no chunk; if the condition excludes values, it then allows every chunk.
+    If no value in the field matches, `=` and `in` allow no chunk, and `!=` and `not in` allow every chunk.
     """
     values = matching_values(field, condition) if field else []
     if condition.field == COLLECTION:

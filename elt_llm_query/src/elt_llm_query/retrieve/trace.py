@@ -47,7 +47,7 @@ class ScoreParts(TypedDict):
 
 
 class PoolScale(TypedDict):
-    """How a pool's scores are scaled: size, greatest attainable keyword score, model, and least weight of cosines."""
+    """How a pool's scores are scaled: size, greatest possible keyword score, model, and minimum weight of cosines."""
 
     candidates: int
     attainable: float | None

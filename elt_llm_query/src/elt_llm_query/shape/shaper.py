@@ -29,7 +29,7 @@ def drop_below(
 
 
 def indexes_beyond_budget(tokens: Sequence[int], scores: Sequence[float], budget: int) -> list[int]:
-    """Return which chunks to drop, lowest score first, so that all others fit into `budget` tokens; one is kept."""
+    """Return which chunks to drop, lowest score first, so that all others fit into `budget` tokens; the best stays."""
     total = sum(tokens)
     left_out: list[int] = []
     lowest_first = sorted(range(len(tokens)), key=lambda index: (scores[index], -index))

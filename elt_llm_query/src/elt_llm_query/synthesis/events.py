@@ -24,7 +24,7 @@ class SourcesFound:
 
 @dataclass(frozen=True)
 class AnswerStarted:
-    """An answer starts: the first (""), a new one after further searches ("once more"), or the first again ("back")."""
+    """An answer starts: `again` is "" for the first, "once more" after further searches, "back" for the first again."""
 
     again: Literal["", "once more", "back"] = ""
 
@@ -45,7 +45,7 @@ def ignore_events(_event: Event) -> None:
 
 
 def in_citation_order(chunks: Sequence[RetrievedChunk]) -> tuple[RetrievedChunk, ...]:
-    """Sort chunks by their citation numbers in an answer: best first, ties keep their order."""
+    """Sort chunks in the order in which an answer numbers them: highest score first, ties keep their order."""
     return tuple(sorted(chunks, key=lambda chunk: -chunk.score))
 
 

@@ -121,7 +121,7 @@ AskStep = Callable[[str, dict[str, str]], tuple[str, Mapping[str, object]]]
 
 
 def ask_by_calls(calls: ModelCalls, prompt: Prompt) -> AskStep:
-    """Return a function that asks for a step through `calls`. Its trace details are the ledger entry of the call."""
+    """Return a function that asks the model for a search step, and returns the reply and the record of the call."""
 
     def ask(name: str, values: dict[str, str]) -> tuple[str, Mapping[str, object]]:
         reply = calls.ask(name, prompt, values).text

@@ -67,7 +67,7 @@ def normalise_marks(text: str) -> str:
 
 
 def renumber_marks(text: str, sources: Sequence[PromptSource]) -> str:
-    """Replace each [n] by the position, from 1, of source n in `sources`; a missing source gets a greater number."""
+    """Replace each [n] by the position, from 1, of source n in `sources`, or by a higher number if it is missing."""
     positions = {source.number: position for position, source in enumerate(sources, 1)}
 
     def renumber(mark: re.Match[str]) -> str:
@@ -103,7 +103,7 @@ def cite_by_source(grounded: GroundedAnswer, sources: Sequence[PromptSource]) ->
 
 
 def number_as_listed(citations: Sequence[Citation], chunks: Sequence[RetrievedChunk]) -> tuple[Citation, ...]:
-    """Return each chunk's first citation. Citations are numbered and sorted by the rank of their chunks."""
+    """Return the first citation of each cited chunk, numbered by the chunk's rank; the result is sorted by number."""
     ranked = in_citation_order(chunks)
     first: dict[int, Citation] = {}
     for chunk, citation in zip(cited_chunks(citations, chunks), citations, strict=True):
@@ -288,7 +288,7 @@ class ModelAnswerer:
     def _with_account(
         evidence: Answer, draft: AnswerDraft, calls: ModelCalls, grounded: GroundedAnswer | None, notes: tuple[str, ...]
     ) -> Answer:
-        """Return the answer `evidence` with details on the draft and on every model call."""
+        """Return the given answer (`evidence`) with details on the draft and on every model call, for the trace."""
         context = {
             "window": calls.window.size,
             "to write": calls.window.to_write,

@@ -56,7 +56,7 @@ class AliasIndex:
         ]
 
     def in_question(self, question: str) -> tuple[AlternativeNames, ...]:
-        """Return the names in the question that have aliases, each with those aliases that occur in collections."""
+        """Return the names in the question that have aliases, each with its aliases that the collections contain."""
         if not self._by_first:
             return ()
         sequences = [tuple(words(question)), *(tuple(each.stems(question)) for each in self._tokenisers.values())]
@@ -137,7 +137,7 @@ class FilterSuggester:
         return tuple(text for text in conditions if text.partition("=")[0] not in taken)[:5]
 
     def _of_time(self, question: str) -> Iterator[str]:
-        """Yield a condition for each year in the question, on the field `year` or else `dates`, and for each date."""
+        """Yield a condition for each year in the question (`year=2024` or else `dates=2024`), and for each date."""
         for year in years_of(question):
             if any(int(year) in field.values for field in self._fields("year")):
                 yield f"year={year}"
@@ -167,7 +167,7 @@ class FilterSuggester:
 
     @cached_property
     def _names(self) -> Mapping[tuple[str, ...], str]:
-        """The condition for each field value, by the value's words. If fields share a value, the first field counts."""
+        """Map each field value's words to a condition (`topics=fees`). A value of two fields belongs to the first."""
         names: dict[tuple[str, ...], str] = {}
         for name in _NAMED_BY:
             for field in self._fields(name):

@@ -26,7 +26,7 @@ OTHERS, NO_WORD, NOTHING = "others match better", "it has no word of the questio
 
 @dataclass(frozen=True)
 class CollectionRoute:
-    """The collections to search, by index (`searched`), and the score of each collection with the reason."""
+    """The positions of the collections to search (`searched`), and the score of each collection with the reason."""
 
     searched: tuple[int, ...]
     details: Mapping[str, Mapping[str, Any]]
@@ -120,7 +120,10 @@ class CollectionRouter:
     def _collections_with_names(
         self, variant: QueryVariant, findable: Sequence[int]
     ) -> tuple[dict[int, str], tuple[str, ...]]:
-        """Return the collections, by index, that contain a name from the question, and names in too many of them."""
+        """Map the position of each collection that contains a name from the question to this name.
+
+        Also return the names that are left out because too many collections contain them.
+        """
         named: dict[int, str] = {}
         common = []
         others = [other for one in variant.names for other in one.others]

@@ -148,14 +148,14 @@ class Vocabulary:
         return self._generation.frequencies(tuple(dict.fromkeys(stem for own in stems.values() for stem in own)))
 
     def _may_start(self, word: str) -> bool:
-        """Return whether a stem in the collection starts like the word. If not, the word need not be stemmed."""
+        """Return whether a stem in the collection has the word's first letters. If not, no chunk contains the word."""
         prefix = word[:_PREFIX]
         if not prefix.isascii() or any(umlaut in word[: _PREFIX + 1] for umlaut in _UMLAUTS):
             return True
         return prefix in self._beginning(prefix[:1])[1]
 
     def _beginning(self, letter: str) -> tuple[list[str], frozenset[str]]:
-        """Return the plain stems that start with a letter, in ascending order, and the set of their prefixes."""
+        """Return the stems of ASCII letters that start with `letter`, in order, and the set of their prefixes."""
         if letter not in self._plain:  # two threads may compute this at once, with the same result
             stems = list(filter(_is_plain, self._generation.stems_beginning(letter)))
             self._plain[letter] = stems, frozenset(stem[:_PREFIX] for stem in stems)
@@ -203,7 +203,7 @@ def nearest_word(typed: str, searched: SearchedWords, is_real: Callable[[str], b
 
 
 def _most_frequent(distances: Mapping[str, int], searched: SearchedWords) -> dict[str, int]:
-    """Return the frequencies, in the allowed chunks, of the best few stems: nearest first, then most frequent."""
+    """Return the frequency, in the allowed chunks, of the few nearest stems; equally near ones by frequency."""
     found = [each.frequencies(tuple(distances), allowed) for each, allowed in searched]
     counts = {stem: sum(one[stem] for one in found) for stem in distances}
     order = sorted((stem for stem in counts if counts[stem]), key=lambda stem: (distances[stem], -counts[stem], stem))

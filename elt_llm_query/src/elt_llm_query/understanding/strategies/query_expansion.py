@@ -30,7 +30,7 @@ VARIANT_SHARE = 0.5  # weight of a chunk's best score for a variant, relative to
 
 
 def variants_by_rules(question: ParsedQuestion, most: int) -> list[str]:
-    """Return up to `most` variants: the question's parts, each name with the other words, and its content words."""
+    """Return up to `most` variants: the question's parts, each name with all words but names, all content words."""
     variants = list(question.parts)
     if len(question.names) > 1:
         rest = [word for word in question.surfaces if not any(word in name for name in question.names)]
