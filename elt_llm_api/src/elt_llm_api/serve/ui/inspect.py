@@ -165,7 +165,7 @@ class SearchLab:
     async def save(
         self, request: gr.Request, side: str, name: str, description: str, replace: bool, *values: Any
     ) -> list[Any]:
-        """Save the settings of one side as a profile."""
+        """Save the settings of side A or B as a profile."""
         principal = principal_of_event(request)
         try:
             keys = {**self._profile_keys(SIDES.index(side), values, request), "description": description.strip()}
@@ -177,9 +177,9 @@ class SearchLab:
         return [status, choices, choices]
 
     def _profile_keys(self, side: int, values: Sequence[Any], request: gr.Request) -> dict[str, Any]:
-        """Return the keys of a side's profile, updated by the settings chosen on this side.
+        """Return the keys of the profile on a side (A or B of the comparison), updated by the settings chosen there.
 
-        `values` are two profile names, then all settings of A and of B.
+        `values` are the profile names of A and B, then all settings of A, then all settings of B.
         """
         profile = self._saved.get(principal_of_event(request), values[side])
         start, fields = len(SIDES) + side * len(_SETTINGS), QuerySettings.model_fields

@@ -242,7 +242,7 @@ def _file_values(event: Any) -> Iterator[dict[str, Any]]:
 
 
 def _replay_body(body: bytes, receive: Receive) -> Receive:
-    """Return a function that receives the body first, then the remaining messages, such as the client's disconnect."""
+    """Return an ASGI receive function: it returns the body, which was read before, and then the remaining messages."""
     pending = [body]
 
     async def replay() -> Message:
