@@ -296,7 +296,7 @@ class DroppedFiles:
     ) -> AsyncGenerator[tuple[str, str], None]:
         """Yield (progress as Markdown, collection). The collection is "" until the files can be searched.
 
-        The files are kept if the upload is refused. Stopping the answer of this browser cancels the job.
+        Files of a refused upload stay in the question box. Stopping the answer of this browser cancels the job.
         """
         collection, named = self._target(principal, ticked), [(Path(path).name, Path(path)) for path in files]
         stopped = self._pending.start(browser)
@@ -554,7 +554,7 @@ class AskTab:
     async def run_command(
         self, command: str, collections: Sequence[str], profile: str, state: ConversationState, request: gr.Request
     ) -> AsyncGenerator[controls.ComponentUpdates, None]:
-        """Open a source, return to all sources, edit the last question, or answer it again."""
+        """Open a source, return to all sources, edit the last question, or ask the last question again."""
         name, value = controls.parse_command(command)
         card, last = state.card(value), state.turns[-1] if state.turns else None
         if name == "source":

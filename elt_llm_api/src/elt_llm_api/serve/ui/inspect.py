@@ -74,7 +74,7 @@ def _build_control(key: str, side: str, texts: Texts) -> Any:
 
 
 def search_comparison_html(first: SearchResult, second: SearchResult, texts: Texts) -> str:
-    """Return both result lists and the number of shared chunks. A sign marks each chunk that both lists contain."""
+    """Return the results of settings A and B, and how many chunks they share. A sign marks each shared chunk."""
     ranks = [
         {(chunk.collection, chunk.node_id): rank for rank, chunk in enumerate(one.chunks, start=1)}
         for one in (first, second)
@@ -147,7 +147,7 @@ class SearchLab:
         return ["", *_control_values(profile, self._services.loaded.settings).values()]
 
     async def compare(self, request: gr.Request, question: str, collections: Sequence[str], *values: Any) -> str:
-        """Search with both sets of settings, and return the results side by side."""
+        """Search with settings A and with settings B, and return the results side by side."""
         if not question.strip():
             return self._texts("inspect.question_above")
         results = []

@@ -132,7 +132,7 @@ def answer_markdown(result: QueryResult, texts: Texts, turn: int = 0) -> str:
 
 
 def partial_markdown(text: str, note: str = "", chips: CitationChips | None = None) -> str:
-    """Return the answer as far as it has been written, with a note below it."""
+    """Return the answer as far as it has been written, with a note below it, such as that it was stopped."""
     shown = chips.insert(escape_markdown(text)) if chips else escape_markdown(text)
     return "\n\n".join(filter(None, (shown, _html_block("notes", escape_html(note)) if note else "")))
 

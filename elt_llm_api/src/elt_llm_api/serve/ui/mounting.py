@@ -313,7 +313,7 @@ def rewrite_page(page: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, list
 
 
 def page_policy(scripts: list[str]) -> str:
-    """Return a policy that allows these inline scripts, and otherwise only files and connections of this server.
+    """Return a content security policy: only these inline scripts, and files and connections of this server.
 
     Inline styles are allowed because Gradio's components set them. Scripts created from text at run time are not
     allowed.
