@@ -32,13 +32,13 @@ def own_samples(sample_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
 
 @pytest.fixture
 def elt_llm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    """The command line in an empty folder."""
+    """The command line, called within this process and in an empty folder."""
     return CommandLine(tmp_path, capsys)
 
 
 @pytest.fixture
 def notes(elt_llm: CommandLine) -> Callable[..., Path]:
-    """Write Markdown files of one sentence each into the folder `notes`."""
+    """Return a function that writes Markdown files of one sentence each into the folder `notes`."""
 
     def write(**sentences: str) -> Path:
         folder = elt_llm.folder / "notes"

@@ -1,4 +1,4 @@
-"""The former entry point `python -m elt_llm_api.app`. It only prints the name of the command to use instead."""
+"""The former entry point `python -m elt_llm_api.app`. It only names the command `elt-llm`, which replaces it."""
 
 from elt_llm_core.utilities import exit_with_replacement
 

@@ -83,7 +83,7 @@ def test_the_error_for_a_missing_model_names_the_model_and_the_command_that_pull
     assert "elt-llm models pull ranker" in raised.value.hint
 
 
-def test_a_profile_with_a_local_model_path_is_refused_but_a_model_missing_from_a_profile_only_adds_a_note(
+def test_a_profile_with_a_local_model_path_is_refused_but_one_with_a_missing_model_only_adds_a_note(
     tmp_path: Path,
 ) -> None:
     profile = "query:\n  reranker_strategy: cross-encoder\n  reranker_model: {}\n"
@@ -95,7 +95,7 @@ def test_a_profile_with_a_local_model_path_is_refused_but_a_model_missing_from_a
         models_of(named)
 
 
-def test_a_model_server_is_noted_because_it_cannot_be_packed(tmp_path: Path) -> None:
+def test_a_note_names_a_model_server_in_use_because_it_cannot_be_packed(tmp_path: Path) -> None:
     assert "(ollama)" in models_of(loaded_with(tmp_path, "llm:\n  provider: ollama\n")).notes[0]
 
 
@@ -135,7 +135,7 @@ def test_the_configuration_is_packed_without_hidden_files_keys_or_passwords(tmp_
 
 
 @pytest.mark.parametrize("has_file", [True, False])
-def test_environment_variables_with_settings_are_noted_because_they_are_not_packed(
+def test_a_note_names_environment_variables_with_settings_because_they_are_not_packed(
     tmp_path: Path, has_file: bool
 ) -> None:
     if has_file:

@@ -92,7 +92,7 @@ def test_after_a_rollback_answers_use_the_earlier_text_and_an_ingest_requires_re
     assert not ship.done("status", "--json").json["collections"][0]["rolled_back"]
 
 
-def test_a_second_rollback_publishes_the_newer_generation_again(ship: CommandLine) -> None:
+def test_a_rollback_with_the_again_option_undoes_the_previous_rollback(ship: CommandLine) -> None:
     ship.done("rollback", "-c", "ship")
     ship.done("rollback", "-c", "ship", "--again")
     assert "fifteen" in answer(ship)

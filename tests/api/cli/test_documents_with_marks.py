@@ -1,4 +1,4 @@
-"""Documents that contain citation marks, agent steps and answer tags are treated as quoted text."""
+"""Documents that contain `[1]`, steps of an agent (`RETRIEVE: x`) or answer tags are treated as quoted text."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

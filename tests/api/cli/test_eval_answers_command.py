@@ -47,7 +47,7 @@ def ask(elt_llm: CommandLine, *more: str) -> dict[str, object]:
     return {**result["metadata"], "notes": " ".join(result["notes"])}
 
 
-def test_gold_answers_are_looked_up_in_the_first_sentence_and_in_the_first_three_sentences(
+def test_gold_answers_are_looked_up_in_the_first_and_in_the_first_three_sentences_of_an_answer(
     dataset: Path, elt_llm: CommandLine
 ) -> None:
     found = elt_llm.done("eval", dataset, "--gold-answers", "--json").json

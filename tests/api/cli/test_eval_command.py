@@ -101,7 +101,9 @@ def test_an_invalid_line_of_a_question_set_is_reported(
     assert "Traceback" not in refused.err
 
 
-def test_labelled_questions_are_measured_and_printed(samples: CommandLine, tmp_path: Path) -> None:
+def test_the_answers_option_measures_labelled_questions_and_prints_the_results(
+    samples: CommandLine, tmp_path: Path
+) -> None:
     some = QUESTIONS.read_text(encoding="utf-8").splitlines()[::12]
     (tmp_path / "some.jsonl").write_text("\n".join(some), encoding="utf-8")
     report = samples.done("eval", "--answers", tmp_path / "some.jsonl", "-c", "samples", "--json").json

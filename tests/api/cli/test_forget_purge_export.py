@@ -63,7 +63,9 @@ def test_a_purge_writes_a_receipt_and_keeps_the_published_generation(ship: Comma
     assert "Beyond reach:" in printed
 
 
-def test_a_receipt_must_be_a_new_file_outside_the_data_directory(ship: CommandLine, tmp_path: Path) -> None:
+def test_the_receipt_of_a_purge_must_be_a_new_file_outside_the_data_directory(
+    ship: CommandLine, tmp_path: Path
+) -> None:
     for place in (ship.folder / ".elt_llm" / "receipt.json", ship.folder / "notes" / "mast.md", Path("no/such/folder")):
         assert ship("purge", "--yes", "--receipt", str(place)).code == 2
     assert status(ship)["kept_generations"] == [1, 2]
@@ -135,7 +137,7 @@ def test_deep_verification_finds_damage_that_the_checksums_do_not_show(ship: Com
     assert "store-schema-1-20200101T000000Z" in deep.json["store"][0]
 
 
-def test_a_repeated_rollback_changes_nothing(ship: CommandLine) -> None:
+def test_a_repeated_rollback_without_the_again_option_changes_nothing(ship: CommandLine) -> None:
     assert ship.done("rollback", "-c", "ship", "--json").json == {"collection": "ship", "from": 2, "to": 1}
     assert ship.done("rollback", "-c", "ship", "--json").json == {"collection": "ship", "from": 1, "to": 1}
     assert "already" in ship.done("rollback", "-c", "ship").out

@@ -14,7 +14,7 @@ invoice. An invoice must be dated.
 """
 
 
-def test_a_handbook_job_reports_the_topics_that_the_topics_option_limits_it_to(
+def test_a_handbook_job_with_the_topics_option_reports_that_only_these_topics_are_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     loaded = project(tmp_path, {"a/one.md": RULES})

@@ -124,7 +124,9 @@ def test_a_former_entry_point_names_the_command_that_replaced_it(module: str, re
     assert replacement in shown.stderr
 
 
-def test_a_converted_file_is_yaml_and_names_its_origin(converted: dict[str, MigratedFile], tmp_path: Path) -> None:
+def test_a_converted_file_is_yaml_and_names_the_file_it_was_converted_from(
+    converted: dict[str, MigratedFile], tmp_path: Path
+) -> None:
     text = (tmp_path / "new" / "config" / "ingest" / "model.yaml").read_text()
     assert text.startswith("# Converted from ingest/model.yaml by elt-llm migrate-config.\n")
     assert yaml.safe_load(text) == converted["ingest/model.yaml"].content

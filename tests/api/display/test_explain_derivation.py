@@ -1,4 +1,4 @@
-"""`--explain --json` has enough details to compute the ranking again: scores, order, and the chunks that are read."""
+"""`--explain --json` has enough details to compute the ranking again: scores, order, and the returned chunks."""
 
 import json
 import shutil
@@ -49,7 +49,7 @@ def explain(three_collections: Path, capsys: pytest.CaptureFixture[str]) -> Expl
 
 
 def check(printed: dict[str, Any], scores: Scores) -> None:
-    """Check that the printed scores, their order and the chunks that are read follow from the computed `scores`."""
+    """Check that the printed scores, their order and the returned chunks agree with the computed `scores`."""
     rerank = stage(printed, "rerank")
     keys = [(parts["collection"], node_id) for node_id, parts in rerank["parts"]]
     assert [scores[key] for key in keys] == pytest.approx([score for _, score in rerank["ranking"]], abs=1e-6)

@@ -73,7 +73,7 @@ def test_every_candidate_chunk_is_listed_as_either_kept_or_left_out(samples: Com
     assert (row["fused"], row["ranked"], row["read"]) == (str(in_all), str(in_all), "3")
 
 
-def test_the_chunk_just_beyond_top_k_is_listed_with_its_distance_from_the_last_returned_score(
+def test_the_best_chunk_beyond_top_k_is_listed_with_the_score_it_lacked_to_be_returned(
     samples: CommandLine,
 ) -> None:
     asked = ("search", QUESTION, "-c", "samples", "--explain")
@@ -167,7 +167,7 @@ def _until_closed(terminal: FileIO) -> Iterator[bytes]:
             yield data
 
 
-def test_the_trace_describes_the_aliases_in_words() -> None:
+def test_the_trace_lists_aliases_and_corrected_words_as_readable_text() -> None:
     details = {"aliases": {"HR": ["human resources", "personnel"]}, "corrected": {"presidnet": "president"}}
     lines = list(explanation_lines([TraceStage(name="understand", took_ms=1.0, kept=0, details=details)], 80))
     assert lines[2:4] == ["aliases    HR: human resources or personnel", "corrected  presidnet: president"]

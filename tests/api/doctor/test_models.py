@@ -47,7 +47,7 @@ def test_the_doctor_does_not_contact_ollama_if_no_setting_uses_ollama(doctor: Do
     assert checks["ollama host"]["outcome"] == "ok"
 
 
-def test_without_ollama_the_provider_auto_passes_the_check_and_its_fallback_is_named(doctor: Doctor) -> None:
+def test_with_provider_auto_and_no_ollama_the_doctor_reports_that_answers_are_quotes(doctor: Doctor) -> None:
     check = doctor(**at(CLOSED))["ollama"]
     assert check["outcome"] == "ok"
     assert "answers are quotes from the chunks" in check["detail"]
@@ -72,7 +72,9 @@ def test_missing_models_are_reported_with_the_commands_that_install_them(
     assert check["hint"] == "Run: ollama pull nomic-embed-text && ollama pull other:7b"
 
 
-def test_a_missing_model_that_the_provider_auto_would_use_is_reported(doctor: Doctor, server: ModelHttpServer) -> None:
+def test_with_provider_auto_a_configured_model_that_ollama_lacks_is_reported(
+    doctor: Doctor, server: ModelHttpServer
+) -> None:
     check = doctor(ELT_LLM_OLLAMA__LLM_MODEL="other:7b", **at(server.address))["ollama"]
     assert (check["outcome"], check["hint"]) == ("warn", "Run: ollama pull other:7b")
 

@@ -159,7 +159,7 @@ def test_an_engine_that_failed_to_open_is_opened_again_by_the_next_request() -> 
         assert not opened(engine).closed
 
 
-def test_requests_with_another_collection_order_or_another_profile_get_separate_engines() -> None:
+def test_requests_that_differ_in_collection_order_or_profile_get_separate_engines() -> None:
     library = Library()
     engines = library.engines()
     for names, profile in (([A, B], "default"), ([B, A], "default"), ([A, B], "fast")):

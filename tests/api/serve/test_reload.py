@@ -131,7 +131,7 @@ def test_backup_files_of_editors_are_not_loaded_as_profiles(reloader: SettingsRe
     assert reloader.active.loaded.settings.query.reranker_top_k == 3
 
 
-def test_secrets_in_environment_variables_are_not_stored(project: Path) -> None:
+def test_loaded_settings_keep_no_environment_variables_with_secrets(project: Path) -> None:
     loaded = loaded_from(project, ELT_LLM_LLM__TOP_P="0.5", ELT_LLM_SERVE_TOKEN="t" * 40, OTHER="x")
     assert loaded.environment == {"ELT_LLM_LLM__TOP_P": "0.5"}
 

@@ -46,7 +46,7 @@ class BundleParts:
     notes: list[str] = field(default_factory=list)
 
     def add_folder(self, name: str, folder: Path, leave_out: Iterable[Path] = ()) -> None:
-        """Add the files below `folder` as `name/...`, except hidden files and the paths in `leave_out`."""
+        """Add the files below `folder` to the bundle as `name/...`, except hidden files and those in `leave_out`."""
         without = {path.resolve() for path in leave_out}
         for path in sorted(folder.rglob("*")):
             inner = path.relative_to(folder)
@@ -129,7 +129,7 @@ def _add_language_model(parts: BundleParts, profile: str, settings: Settings) ->
 
 
 def _replace_path(parts: BundleParts, profile: str, key: str, value: str) -> None:
-    """Use `value` on the target instead of the path in a setting. Raises UsageError if only a profile has this path."""
+    """On the target, set `key` to the packed model, `value`. Raises UsageError if only a profile sets it to a path."""
     variable = f"ELT_LLM_{key.replace('.', '__').upper()}"
     if profile and parts.environment.get(variable) != value:
         raise UsageError(
@@ -174,7 +174,8 @@ def add_configuration(parts: BundleParts, loaded: LoadedSettings) -> None:
 def collect_wheels(extras: Iterable[str], folder: Path, say: Say) -> None:
     """Download the wheels of uv.lock for this Python and system into `folder`, and build those of this project.
 
-    Raises UsageError outside a clone, for an unknown extra or without uv, and EltError if a download or build fails.
+    Raises UsageError outside a clone of the repository, for an unknown extra or without uv. Raises EltError if a
+    download or build fails.
     """
     clone = find_clone()
     if clone is None:

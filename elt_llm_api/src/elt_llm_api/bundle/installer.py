@@ -276,7 +276,7 @@ def _run(command: list[str], failure: str) -> None:
 def _write_launcher(folder: Path, environment: dict[str, str]) -> Path:
     """Write a script that runs elt-llm with the files in `folder`, unless the user's environment variables name others.
 
-    `environment` has the values of further variables: a path in `folder` (if it starts with `models/`), or a name.
+    `environment` maps further variables to values. A value that starts with `models/` is a path below `folder`.
     """
     lines = ["#!/bin/sh", f"folder={shlex.quote(str(folder))}"]
     paths = {"ELT_LLM_DATA_DIR": ".elt_llm", "ELT_LLM_STORAGE__MODELS_DIR": "models"}

@@ -60,7 +60,7 @@ def job_command(
 ) -> click.Command:
     """Build the command that runs one kind of job. `create` creates the job; by default, `create_job` does.
 
-    `options` are additional options; `narrow` returns the job file changed by their values. `with_gold` adds `--gold`.
+    `narrow` applies the additional `options`, such as `--topics`, to the job file. `with_gold` adds `--gold`.
     """
 
     def run(context: CommandContext, /, job: str, **values: Any) -> int:
@@ -146,7 +146,7 @@ def _print_result(report: "RunReport", compared: "list[GoldReport]", context: Co
 
 
 def _with_topics(file: "JobFile", values: dict[str, Any]) -> "JobFile":
-    """Return the job, where topics from the command line, if any, replace those of the job file."""
+    """Return the job. If the command line names topics, they replace the topics of the job file."""
     if not (topics := values["topics"]):
         return file
     section = file.spec.handbook.model_copy(update={"topics": topics})
@@ -189,7 +189,7 @@ def review_options(function: Function) -> Function:
 
 @contextmanager
 def open_reviewed_job(context: CommandContext, job: str, kind: str | None) -> Iterator[ReviewedJob]:
-    """Open the stored results of a job. Raises UsageError if it has none, or several kinds and `kind` is None."""
+    """Open the stored results of a job. Raises UsageError if there are none, or of several kinds if `kind` is None."""
     from elt_llm_consumer.jobs.tasks import JOB_KINDS
     from elt_llm_consumer.review.reviews import written_kinds
     from elt_llm_core.state.database import open_state

@@ -44,7 +44,7 @@ class CommandContext:
 
     @contextmanager
     def open_store(self, writer: str = "") -> "Iterator[Store]":
-        """Open the store for reading, or for writing with the lock if `writer` (the command line to show) is given."""
+        """Open the store for reading. With `writer`, a command to show as the lock's holder, open it for writing."""
         from elt_llm_core.store.lock import writer_lock
         from elt_llm_core.store.store import open_store
 

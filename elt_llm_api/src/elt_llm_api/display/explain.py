@@ -111,7 +111,7 @@ class ChunkNames:
         return f"{shorten_middle(collection, _COLLECTION_NAME_WIDTH)}: {name}" if self.several else name
 
     def short(self, collection: str, node_id: str) -> str:
-        """Return `#3` for the third chunk that the answer is made from, but the name of a chunk that was left out."""
+        """Return `#3` for the third chunk that the answer is made from, or the name of a chunk that was left out."""
         places = (chunks[node_id]["place"] for chunks in self._chunks.values() if node_id in chunks)
         read = next((place for place in places if place), None)
         return f"#{read}" if read else self.name(collection, node_id)
@@ -242,7 +242,7 @@ class _Explanation:
         return self._table([_READ_AS, *columns, _CHUNK], named, _MOST_RANKED) if named else iter(("none",))
 
     def _terms(self) -> Iterator[str]:
-        """Show the weight of each word, and the number of chunks that contain it, for the first few collections."""
+        """Show the weight of each word of the question, and how many chunks contain it, for a few collections."""
         terms = self._explain.terms
         shown = list(islice(terms, _MOST_COLLECTIONS))
         weights = {name: {term["written"]: term for term in terms[name]} for name in shown}

@@ -25,7 +25,7 @@ VersionFunction = Callable[[EngineKey], tuple[tuple[str, int], ...]]
 
 @dataclass
 class _PooledEngine:
-    """An engine, the generations and other versions it was opened with, and the number of requests that use it."""
+    """An engine, the versions of collections and settings it was opened with, and how many requests use it."""
 
     engine: Engine
     versions: tuple[tuple[str, int], ...]
@@ -36,7 +36,7 @@ class _PooledEngine:
 class EnginePool(Closeable):
     """Opens engines at their first use, and closes the least recently used beyond `max_open`. The class is thread-safe.
 
-    `open_one` opens an engine. It is never called for the same key by two threads at once.
+    `open_one` opens an engine. It is never called for the same collections and profile by two threads at once.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class EnginePool(Closeable):
         return opened
 
     def _finish_opening(self, key: EngineKey, opened: _PooledEngine | None) -> None:
-        """Add an engine to the pool and release its key in one step, so that no thread opens it again."""
+        """Add an engine to the pool and mark it as opened, in one step, so that no other thread opens it again."""
         with self._changed:
             removed = [self._engines.pop(key)] if opened and key in self._engines else []
             if opened and self._closed:
@@ -129,7 +129,7 @@ class EnginePool(Closeable):
 
 
 def _supersede(removed: Sequence[_PooledEngine]) -> list[Engine]:
-    """Mark these engines as removed from the pool, and return the engines that nobody uses. The caller closes them."""
+    """Mark engines that were removed from the pool. Return those that no request uses; the caller must close them."""
     for pooled in removed:
         pooled.superseded = True
     return [pooled.engine for pooled in removed if pooled.users == 0]

@@ -160,7 +160,7 @@ def uvicorn_config(
 
 
 def _is_no_cut_response(record: logging.LogRecord) -> bool:
-    """Filter out uvicorn's error about responses that the shutdown cuts off on purpose."""
+    """Return False for uvicorn's error about a response that the shutdown cut off on purpose: it is not logged."""
     return "without completing response" not in record.getMessage()
 
 
@@ -179,7 +179,7 @@ _CERTIFICATE_HINT = "TLS needs two PEM files: the certificate chain, and its pri
 
 
 def check_certificate(chain: Path | None, key: Path | None) -> TlsCertificate | None:
-    """Return the two paths, or None if neither is set. Raises UsageError if a file is missing or unusable."""
+    """Return the paths of certificate chain and key, or None without both. Raises UsageError if one cannot be used."""
     if chain is None and key is None:
         return None
     if chain is None or key is None:

@@ -41,7 +41,7 @@ def test_a_job_with_uploaded_files_is_run_only_by_the_machine_that_stores_the_fi
             assert "The uploads were deleted" in wait_for_job(queue, first.id).error
 
 
-def test_a_machine_keeps_its_id_which_is_empty_without_a_shared_database(tmp_path: Path) -> None:
+def test_each_machine_of_a_shared_database_has_a_lasting_id_and_other_machines_have_none(tmp_path: Path) -> None:
     here, there = (Workspace(tmp_path / name, "postgres") for name in ("here", "there"))
     for workspace in (here, there):
         workspace.folder.mkdir()

@@ -182,7 +182,7 @@ def test_the_server_process_ends_on_a_signal(project: Path, sent: signal.Signals
         ({"ELT_LLM_INGEST__ROOTS": json.dumps([str(SAMPLES)])}, "serve.agents_may_ingest"),
     ],
 )
-def test_agents_can_ingest_only_if_both_settings_allow_ingestion(
+def test_agents_can_ingest_only_if_agents_may_ingest_is_set_and_roots_names_folders(
     environment: dict[str, str], said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(Forbidden) as refusal:

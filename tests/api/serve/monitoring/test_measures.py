@@ -142,7 +142,7 @@ def test_counts_that_failed_to_save_are_saved_later(tmp_path: Path) -> None:
         assert series_over(other).total().of("kind") == 1
 
 
-def test_a_usage_recorder_works_without_a_server(sample_folder: Path, state: Database) -> None:
+def test_answers_and_searches_are_counted_without_a_server(sample_folder: Path, state: Database) -> None:
     loaded = load_settings(None, EXTRACTIVE, sample_folder)
     with (
         open_engine(loaded.settings, loaded.data_dir, ["samples"], embedding=FakeEmbedding()) as engine,

@@ -74,7 +74,7 @@ def test_a_read_only_key_cannot_run_a_job_file(jobs: ServedJobs) -> None:
     assert jobs.post(RUN, {"job": "rules"}, READER).status_code == 403
 
 
-def test_a_key_cannot_run_a_job_that_reads_other_collections(jobs: ServedJobs) -> None:
+def test_a_key_cannot_run_a_job_that_reads_collections_closed_to_the_key(jobs: ServedJobs) -> None:
     refused, unknown = (jobs.post(RUN, {"job": name}, WRITER) for name in ("closed", "nothing"))
     assert (refused.status_code, unknown.status_code) == (403, 403)
     assert refused.json()["error"]["message"].replace("closed", "nothing") == unknown.json()["error"]["message"]

@@ -100,7 +100,7 @@ def test_damage_to_a_collection_is_reported_and_after_a_repair_the_collection_ca
         assert own.client.post("/v1/search", json={"question": "Who decides?"}).json()["chunks"]
 
 
-def test_a_damaged_array_is_rebuilt_in_memory_for_searches_until_its_file_is_repaired(
+def test_searches_rebuild_a_damaged_vector_file_in_memory_until_the_file_is_repaired(
     sample_folder: Path, tmp_path: Path
 ) -> None:
     folder = copied_project(sample_folder, tmp_path / "project")

@@ -71,7 +71,7 @@ def test_a_key_can_ingest_only_into_collections_it_may_write(server: RunningServ
     assert client.post(f"/v1/jobs/{accepted.json()['id']}/cancel").json()["status"] == "cancelled"
 
 
-def test_an_unknown_collection_cannot_be_ingested_again(client: httpx.Client) -> None:
+def test_an_ingest_without_paths_is_refused_for_an_unknown_collection(client: httpx.Client) -> None:
     assert asked(client, "nothing").status_code == 400
 
 

@@ -172,7 +172,7 @@ def test_a_system_message_that_is_too_long_for_a_style_is_ignored(client: openai
     assert answer.headers["x-elt-llm-ignored"] == "system"
 
 
-def test_a_system_message_is_refused_if_the_request_sets_system_to_refuse(client: openai.OpenAI) -> None:
+def test_a_system_message_is_refused_if_the_parameter_system_of_the_request_is_refuse(client: openai.OpenAI) -> None:
     reported: list[ChatCompletionMessageParam] = [{"role": "system", "content": "Speak as a pirate."}, *ASKED]
     with pytest.raises(openai.BadRequestError, match="prompt of the profile"):
         client.chat.completions.create(model="samples", messages=reported, extra_body={"system": "refuse"})

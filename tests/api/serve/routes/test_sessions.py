@@ -151,7 +151,7 @@ def test_only_administrators_can_list_feedback(ann: httpx.Client) -> None:
         {"verdict": "up", "request_id": NOBODY, "comment": "x" * 2001},
     ],
 )
-def test_feedback_without_exactly_one_answer_or_with_a_long_comment_is_refused(
+def test_feedback_that_does_not_name_exactly_one_answer_or_has_a_long_comment_is_refused(
     ann: httpx.Client, wrong: dict[str, Any]
 ) -> None:
     assert ann.post("/v1/feedback", json=wrong).status_code == 422

@@ -83,7 +83,7 @@ def test_an_agent_with_too_many_sessions_loses_only_its_own_oldest_session(serve
 
 
 @pytest.mark.parametrize(("waiting", "status"), [(MOST_EVENTS - 1, 200), (MOST_EVENTS, 503)])
-def test_the_number_of_waiting_events_per_caller_is_limited(tmp_path: Path, waiting: int, status: int) -> None:
+def test_the_number_of_waiting_page_events_per_caller_is_limited(tmp_path: Path, waiting: int, status: int) -> None:
     sessions = [f"reader~{number}" for number in range(waiting)]
 
     def joined(caller: Principal) -> int:

@@ -92,7 +92,7 @@ def _filled_with(server: RunningServer, file: Path) -> tuple[str, dict[str, str]
 
 
 def _reaching(operation: Operation, hidden: dict[str, str]) -> Iterator[FilledRequest]:
-    """Return requests of a route for hidden data, by names, prefixes, patterns and conditions."""
+    """Return requests of a route for data of the second collection, by its name, prefix, a pattern or a condition."""
     yield fill(operation, OTHER, hidden)
     known: dict[str, object] = {
         **hidden,

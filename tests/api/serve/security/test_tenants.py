@@ -141,7 +141,7 @@ def tenants(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def _known(operation: Operation, tenants: Tenants, chance: random.Random) -> dict[str, Any]:
-    """Return values for the fields of a request: ids of the foreign tenant, and names that both may read."""
+    """Return values for the fields of a request: ids of the other tenant's objects, and names that both may read."""
     made = tenants.made
     is_job = "/jobs/" in operation.path
     return {

@@ -59,7 +59,7 @@ def test_a_person_has_the_permissions_of_all_their_known_groups() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
-def test_names_are_read_in_the_encoding_of_the_proxy(encoding: str) -> None:
+def test_names_of_persons_and_groups_are_read_in_the_encoding_of_the_proxy(encoding: str) -> None:
     groups = {"Gesch\u00e4ft": {"read": ["handbook"]}}
     person = admitted(sent("J\u00fcrgen Gro\u00df \u00c0", "Gesch\u00e4ft"), encoding=encoding, groups=groups)
     assert isinstance(person, Principal)

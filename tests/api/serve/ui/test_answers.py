@@ -57,13 +57,13 @@ def test_a_partly_supported_sentence_has_a_different_sign_and_a_supported_senten
     assert "◐ B.</mark>" in shown
 
 
-def test_a_marked_list_item_stays_a_list_item() -> None:
+def test_an_unsupported_list_item_is_marked_and_stays_a_list_item() -> None:
     answer = "So:\n\n* One is red. [1]\n* Two is blue."
     shown = mark_doubtful(result(answer, sentence("* Two is blue.")))
     assert "\n* <mark" in shown
 
 
-def test_a_marked_row_of_a_table_stays_a_row() -> None:
+def test_an_unsupported_row_of_a_table_is_marked_in_its_first_cell_and_stays_a_row() -> None:
     table = "| who | days |\n|---|--:|\n| Senior | 14 [1] |\n| Youth | 20 |"
     shown = mark_doubtful(result(table, sentence("| Senior | 14 |", "supported"), sentence("| Youth | 20 |")))
     *unmarked, marked = shown.splitlines()
@@ -72,7 +72,7 @@ def test_a_marked_row_of_a_table_stays_a_row() -> None:
     assert marked.endswith("⚠ Youth </mark>| 20 |")
 
 
-def test_citation_numbers_within_a_sentence_are_ignored() -> None:
+def test_a_doubtful_sentence_is_found_in_the_answer_regardless_of_citation_numbers() -> None:
     [place] = find_doubtful("Rain [1] falls [2]. Snow [1] too.", [sentence("Snow too.")])
     assert (place.start, place.end) == (20, 33)
 
@@ -84,14 +84,14 @@ def test_offsets_of_doubtful_sentences_are_ordered_and_within_the_answer(answer:
     assert ends == sorted(ends)
 
 
-def test_an_answer_that_the_documents_do_not_contain_has_a_badge() -> None:
+def test_a_refusal_is_shown_as_the_badge_not_found_in_these_documents() -> None:
     assert (
         answer_markdown(result("Not found.", answered=False), TEXTS)
         == '<div class="badge abstained">∅ Not found in these documents.</div>'
     )
 
 
-def test_an_uncertain_answer_is_marked() -> None:
+def test_an_uncertain_answer_says_that_the_documents_may_not_answer_the_question() -> None:
     assert "? Uncertain: the documents may not answer this question." in answer_markdown(
         result("Maybe.", outcome="uncertain"), TEXTS
     )

@@ -98,7 +98,7 @@ def test_a_new_collection_appears_in_the_other_tabs_without_a_reload(visit: Page
     expect(visit.get_by_role("option", name="night_owls")).to_be_visible()
 
 
-def test_enter_takes_a_new_name_that_is_part_of_another_collection_as_it_was_typed(
+def test_a_typed_collection_name_is_kept_even_if_it_is_part_of_another_collections_name(
     a_browser: Browser, server: RunningServer, tmp_path: Path
 ) -> None:
     (tmp_path / "tern.md").write_text("# Terns\n\nTerns nest in June.\n", encoding="utf-8")

@@ -172,7 +172,7 @@ def test_the_language_of_the_page_is_that_of_the_browser(server: RunningServer) 
         assert ask in [one["props"].get("label") for one in tabs if one["type"] == "tabitem"]
 
 
-def test_the_script_of_the_page_runs_no_text_and_adds_no_html() -> None:
+def test_the_script_of_the_page_never_runs_text_as_code_or_inserts_html() -> None:
     script = Path(mounting.__file__).with_name("page.js").read_text(encoding="utf-8")
     for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "import("):
         assert word not in script

@@ -71,7 +71,7 @@ def test_a_message_of_the_server_is_translated_with_its_values() -> None:
 
 
 @pytest.mark.parametrize("language", languages())
-def test_every_stage_and_every_reason_of_a_trace_has_a_text(language: str) -> None:
+def test_every_language_names_every_trace_stage_and_every_reason_to_drop_a_chunk(language: str) -> None:
     known = (*StageDetails.__subclasses__(), *RankingDetails.__subclasses__())
     stages = {one.stage for one in known if one.stage}
     assert {f"trace.{name}" for name in {*stages, *REASONS}} <= load_texts(language).keys

@@ -84,7 +84,7 @@ def test_a_streamed_answer_has_citation_numbers_that_link_to_its_sources(chat: W
     assert [it for it in chat.seen.complaints if "401" not in it] == []  # before the key was entered
 
 
-def test_unsupported_sentences_of_an_answer_are_marked_in_the_page(chat: WebChat) -> None:
+def test_unsupported_sentences_of_an_answer_are_highlighted_with_the_reason_as_tooltip(chat: WebChat) -> None:
     chat.ask(QUESTION)
     marked = chat.page.locator(".answer mark")
     assert [text.strip() for text in marked.all_inner_texts()] == [INVENTED]

@@ -105,7 +105,7 @@ def open_engine_for(
 ) -> "Engine":
     """Open the query engine for the named collections, or those of the profile.
 
-    If `looks_for_model` is false, the provider `auto` does not look for a model server: answers are quotes.
+    If `looks_for_model` is false, `llm.provider: auto` does not look for a model server, and answers are quotes.
     """
     from elt_llm_core.settings.profiles import load_profile
 

@@ -196,7 +196,8 @@ class ChatSession(Closeable):
     def explained(self) -> tuple[TraceStage, ...]:
         """Search again for the last question, and return the trace of its answer with the details of every chunk.
 
-        The stored trace omits chunks that the answer does not use, because a purge could not find and erase them there.
+        The stored trace omits chunks that the answer does not use, because a purge, which erases deleted documents,
+        could not find them in a trace.
         Raises UsageError before the first answer, and RetrievalError.
         """
         last = self.last
@@ -347,7 +348,7 @@ _REWRITTEN_PREFIX = "Understood as: "
 
 
 def converse(session: ChatSession) -> int:
-    """Answer questions until the input ends or the user quits, and return the exit code. At a terminal it is 0.
+    """Answer questions until the input ends or the user quits, and return the exit code. At a terminal the code is 0.
 
     Without a terminal, each input line is a question or a command, and the exit code is 1 if any of them failed.
     """
@@ -432,7 +433,7 @@ def _answer(session: ChatSession, line: str, printed: set[str]) -> Iterable[str]
 
 
 def _with_new_notes(result: QueryResult, printed: set[str]) -> QueryResult:
-    """Return the result with those notes that are not in `printed`, except "Understood as", and add them to it."""
+    """Return the result without notes "Understood as" and notes in `printed`, and add its other notes to `printed`."""
     notes = tuple(note for note in result.notes if note not in printed and not note.startswith(_REWRITTEN_PREFIX))
     printed.update(notes)
     return result.model_copy(update={"notes": notes})

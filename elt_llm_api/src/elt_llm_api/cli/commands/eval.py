@@ -35,7 +35,7 @@ DEFAULT_PROFILE = "default"
 
 @dataclass(frozen=True)
 class EvaluationSettings:
-    """The settings of one evaluation: profiles to measure, two to compare, and thresholds for those in `judged`."""
+    """The settings of one evaluation: profiles to measure, two to compare, and thresholds for metrics of `judged`."""
 
     loaded: "LoadedSettings"
     profiles: "Mapping[str, Settings]"
@@ -62,7 +62,7 @@ class EvaluationSettings:
         return cls(loaded, _profile_settings(loaded, named), compare or None, thresholds, named or (DEFAULT_PROFILE,))
 
     def outcome(self, reports: "Sequence[ProfileReport]", seed: int) -> render.EvaluationOutcome:
-        """Return the reports with the requested comparison and the metrics below their thresholds."""
+        """Return the reports, the comparison of two profiles if requested, and each metric below its threshold."""
         from elt_llm_query.evaluate.reports import shortfalls
         from elt_llm_query.evaluate.significance import compare_reports
 
@@ -122,7 +122,7 @@ def evaluate_own_documents(
 
 
 def _profile_settings(loaded: "LoadedSettings", names: tuple[str, ...]) -> "dict[str, Settings]":
-    """Return the settings by profile name; a strategy name means the current settings with that strategy."""
+    """Return the settings of each name: a profile, or a strategy such as `hybrid` within the current settings."""
     from elt_llm_core.settings.profiles import load_profile, profile_names
     from elt_llm_core.settings.tree import STRATEGIES
     from elt_llm_query.evaluate.runner import comparison_profiles, with_strategy
@@ -210,7 +210,7 @@ def measure_refusals_of_collection(
 def calibrate_collection(asking: RefusalSettings, collection: str) -> "FittedCalibration":
     """Calibrate the confidence of answers from a collection. Store the result for its generation and the profile.
 
-    If the shipped weights are better, they stay in use, and the stored result records this.
+    If the weights of confidence that elt-llm ships with are better, they stay in use, and the result records this.
     """
     from elt_llm_core.state.calibrations import CalibrationTable
     from elt_llm_core.state.database import open_state

@@ -103,7 +103,7 @@ def _check_arguments(paths: tuple[str, ...], collection: str | None, job: str | 
 def _create_task(
     context: CommandContext, loaded: "LoadedSettings", paths: tuple[str, ...], collection: str | None, job: str | None
 ) -> "tuple[IngestTask, list[str]]":
-    """Return the task to run, and the arguments that the lock file shows as its command line."""
+    """Return the task to run, and its arguments, which the lock file shows to other processes that want to write."""
     from elt_llm_ingest.session import CollectionTask, JobTask
 
     if job is not None:

@@ -58,8 +58,8 @@ _BLOCK = 1 << 16  # bytes
 def reserved_stdout() -> Iterator[TextIO]:
     """Yield a private stream to stdout for the protocol; all other output to stdout goes to stderr.
 
-    The file descriptor is replaced too, because C libraries write to it, and because a tool call that was abandoned
-    when the input ended may still print.
+    Besides `sys.stdout`, the file descriptor 1 is redirected, because C libraries write to it, and because a tool call
+    that was abandoned when the input ended may still print.
     """
     sys.stdout.flush()
     private = os.dup(_OUTPUT)
@@ -103,7 +103,7 @@ def interruptible_input() -> Iterator[list[int]]:
 
 
 def _copy_input(writing: int, real: int, wakeup: int) -> None:
-    """Copy the standard input into a pipe until it ends, `wakeup` becomes readable, or the pipe is closed."""
+    """Copy the standard input into a pipe until the input ends, the pipe is closed, or `wakeup` becomes readable."""
     try:
         while wakeup not in select.select([real, wakeup], [], [])[0]:
             data = os.read(real, _BLOCK)

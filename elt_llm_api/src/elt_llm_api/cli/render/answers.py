@@ -141,7 +141,7 @@ class StreamPrinter:
     def after(self, result: "QueryResult") -> "Iterator[str]":
         """Return the lines that follow the streamed answer: citations, unsupported sentences and notes.
 
-        If the result is a refusal but the streamed text is not, the refusal comes first.
+        If the final result, unlike the streamed text, is a refusal, the lines start with this refusal.
         """
         yield ""
         if not result.answered and not self._refused(result):

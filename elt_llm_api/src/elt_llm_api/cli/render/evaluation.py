@@ -222,9 +222,9 @@ def _rank_section(reports: "Sequence[ProfileReport]") -> ReportSection:
 
 
 def _rank_shares(report: "ProfileReport") -> list[float]:
-    """Return the share of questions whose first relevant chunk has a rank within each of the `RANK_STEPS`.
+    """Return the share of questions whose first relevant chunk has a rank in each of `RANK_STEPS`, such as 4 to 10.
 
-    The last share is that of questions without a relevant chunk.
+    The last share is that of questions for which no relevant chunk was found.
     """
     counts = [0] * (len(RANK_STEPS) + 1)
     for result in report.results:
@@ -285,7 +285,7 @@ def print_refusals(report: "RefusalReport", weights: "CalibrationState", html: P
 
 
 def refusal_lines(report: "RefusalReport", weights: "CalibrationState") -> Iterator[str]:
-    """Return the refusal rate for each kind of question, and the share of wrong answers by share answered, as lines."""
+    """Return as lines the refusal rate of each kind of question, and how many answers are wrong if 80 % get one."""
     from elt_llm_query.evaluate.refusals import points_at_coverages
 
     yield f"{report.name}: {count_noun(report.answerable, 'answerable question')}, confidence {WEIGHTS[weights]}"

@@ -87,7 +87,7 @@ def exit_code_of(reports: "Iterable[IngestReport | JobReport]") -> int:
 
 
 def reports_as_json(reports: "Sequence[IngestReport | JobReport]") -> Any:
-    """Return the report of one ingest, or `{"jobs": [...]}`."""
+    """Return the report of one ingest, or for jobs `{"jobs": [...]}` with the report of each job."""
     if len(reports) == 1 and not _is_job(reports[0]):
         return reports[0].to_json()
     return {"jobs": [report.to_json() for report in reports]}

@@ -22,7 +22,7 @@ _MAX_CALLERS = 10_000
 
 
 class Lockout:
-    """Locks out an address after `tries` wrong keys within `seconds`, until the first of them is `seconds` old."""
+    """Locks out an address after `tries` wrong keys within `seconds`, until `seconds` after the first of these."""
 
     def __init__(self, tries: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._tries, self._seconds, self._clock = tries, seconds, clock

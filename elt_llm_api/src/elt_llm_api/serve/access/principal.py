@@ -38,8 +38,8 @@ class Grant:
 class ReadableCollection:
     """A collection that a caller may read, with the conditions that its documents must fulfil.
 
-    Engines are lent only for these objects, and only `Services` creates them, always for a caller. So no code can
-    search a collection without the caller's conditions.
+    Query engines are lent only for a ReadableCollection, which only `Services` creates, always for a caller. So no code
+    can search a collection without the caller's conditions.
     """
 
     name: str

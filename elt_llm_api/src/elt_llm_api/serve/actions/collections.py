@@ -166,7 +166,7 @@ class CollectionActions(ServiceActions):
 def _own_status(
     status: CollectionStatus, documents: Sequence[StoredDocument], files: Iterable[FileRecord]
 ) -> CollectionStatus:
-    """Return the status of the part of a collection that consists of these documents and files."""
+    """Return the status as if the collection had only these documents and files: those that the caller may read."""
     indexed = {one.content_key: one.nodes for one in documents}
     return replace(
         status,

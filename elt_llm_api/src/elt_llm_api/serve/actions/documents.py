@@ -238,9 +238,9 @@ def own_documents(store: Store, record: CollectionRecord, conditions: DocumentCo
 def own_files(
     store: Store, record: CollectionRecord, conditions: DocumentConditions, published: Sequence[StoredDocument]
 ) -> dict[str, FileRecord]:
-    """Return the scanned files by document id. With conditions, return only the caller's own documents and uploads.
+    """Return the files that ingests have found, by document id. With conditions, return only files that fulfil them.
 
-    `published` are the published documents that fulfil the conditions.
+    These are the files of `published`, the published documents that fulfil the conditions, and matching uploads.
     """
     files = store.seen_by(conditions).files.of_collection(record.id)
     if not conditions:

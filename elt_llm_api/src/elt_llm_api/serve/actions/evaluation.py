@@ -120,9 +120,9 @@ class ProfileComparisonActions(ServiceActions):
         """Return the metrics of each profile, in the requested order.
 
         All profiles search the same collections. Mean scores are left out if the profiles compute scores in different
-        ways. The first query is searched once before it is measured, to warm
-        up. Raises Forbidden, ServerOverloaded, UsageError for labels of an unknown query or document and for profiles
-        with different collections, and search errors.
+        ways. A first search is not measured, because it also loads models. Raises Forbidden, ServerOverloaded,
+        UsageError for labels of an unknown query or document and for profiles with different collections, and search
+        errors.
         """
         return await self._services.workers.run(lambda abandoned: self._compare(principal, request, abandoned))
 
@@ -164,7 +164,10 @@ class ProfileComparisonActions(ServiceActions):
         first_chunks: dict[str, frozenset[ChunkKey]],
         abandoned: Event,
     ) -> tuple[list[QueryMetrics], tuple[str, ...]]:
-        """Return the metrics of each query, and the notes. The first profile adds its best chunks to `first_chunks`."""
+        """Return the metrics of each query, and the notes.
+
+        The best chunks of the first profile are added to `first_chunks`, with which later profiles are compared.
+        """
         grades = _relevance_grades(engine, request)
         reranks = _reranks(settings.query)
         unranked = settings.model_copy(update={"query": settings.query.model_copy(update={"use_reranker": False})})
@@ -195,7 +198,7 @@ def _reranks(query: QuerySettings) -> bool:
 
 
 def _score_settings(query: QuerySettings) -> tuple[object, ...]:
-    """Return the settings that determine the scale of the scores. Scores are comparable if these are equal."""
+    """Return the settings that determine the scale of scores. If they are equal in two profiles, so are the scales."""
     if _reranks(query):
         return query.strategy, query.reranker_strategy, query.reranker_model, query.rerank_weight
     return query.strategy, query.fusion, query.dense_weight, query.use_hybrid_search

@@ -64,7 +64,7 @@ class JobActions(ServiceActions):
     """Submits, lists and cancels jobs for callers."""
 
     def submit(self, principal: Principal, kind: str, arguments: Mapping[str, Any]) -> QueuedJob:
-        """Queue a job. Its argument `collections` decides which callers may see it. Check the permissions before.
+        """Queue a job. Its argument `collections` decides who may see it. Permissions are not checked here.
 
         A job that reads uploads runs on this machine, which stores them. Raises ServerOverloaded.
         """
@@ -313,7 +313,7 @@ class BatchJobActions(ServiceActions):
 
 
 def kinds_of_job(file: JobFile) -> tuple[JobKind, ...]:
-    """Return the kinds of output that a job's sources allow; the kind that the job is named after comes first."""
+    """Return the kinds of output that a job's sources allow. A job with the name `glossary` has that kind first."""
     sources = file.spec.sources
     possible = {
         "glossary": sources.handbook,

@@ -83,7 +83,7 @@ def usage_counts(result: QueryResult) -> UsageCounts:
 
 
 def remaining_text(sent: str, result: QueryResult) -> str:
-    """Return the text to send after the streamed text `sent`: the checked answer, or nothing if both are the same."""
+    """Return what to send after the streamed text `sent`: the checked answer, or nothing if it has the same words."""
     answer = escape_markdown(result.answer)
     if not sent.strip():
         return answer

@@ -120,7 +120,7 @@ class SearchTrial:
 
 
 def apply_changes(profile: Profile, query: Mapping[str, Any], unchanged: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of a profile, updated by the values of `query` that differ from `unchanged`."""
+    """Return the keys of a profile, updated by each value of `query` that is not the same in `unchanged`."""
     content: dict[str, Any] = profile.model_dump(mode="json", exclude_unset=True, exclude_none=True)
     changed = {key: value for key, value in query.items() if unchanged.get(key) != value}
     section = {**content.get("query", {}), **changed}

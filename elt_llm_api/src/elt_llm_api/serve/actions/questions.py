@@ -44,7 +44,7 @@ class RequestAbandoned(EltError):
 
 
 class InternalError(EltError):
-    """An unexpected error during a stream, whose HTTP status was already sent."""
+    """An unexpected error while an answer is streamed, when HTTP status 200 has already been sent."""
 
 
 class ScopeRequest(RequestModel):
@@ -154,7 +154,7 @@ class QuestionActions(ServiceActions):
     def _asks_everything(
         self, principal: Principal, request: ScopeRequest, session: SessionRecord | None = None
     ) -> bool:
-        """Return whether a question searches everything: request, profile and conversation choose no collections."""
+        """Return whether no request, profile or conversation limits a question to some of the readable collections."""
         profile = self._services.active.profile(request.profile)
         chosen = (*request.collections, *request.prefixes, *profile.collections, *profile.collection_prefixes)
         readable = principal.readable(self._services.collection_names())

@@ -158,7 +158,7 @@ NO_REVIEW = Review()
 
 
 def needs_row_content(filters: RowFilter) -> bool:
-    """Return whether a filter depends on more than the table and the review of a row."""
+    """Return whether a filter needs the content of a row (verdict, words), not only its table and its review."""
     return filters.verdict is not None or filters.text is not None
 
 
@@ -280,7 +280,7 @@ class ExportActions(ServiceActions):
         ]
 
     def download(self, principal: Principal, job: str, kind: JobKind, wanted: str) -> tuple[Path, str]:
-        """Return path and media type of a file by its name, or of the main file of a format. Raises Forbidden."""
+        """Return path and media type of the file `wanted`: a name, or a format such as `xlsx`. Raises Forbidden."""
         file = BatchJobActions(self._services).get(principal, job)
         paths = [path for path, _ in self._exports(principal, file, kind)]
         matches = [path for path in paths if path.name == wanted] or sorted(

@@ -176,7 +176,7 @@ def _check_file_address(scope: Scope) -> Refusal | None:
 
 
 def points_elsewhere(target: bytes) -> bool:
-    """Return whether the path or query of a request names a file by a URL, or by a path out of the folder."""
+    """Return whether the path or query of a request names a file by a URL, or by a path with `..`."""
     for _ in range(_DECODING_ROUNDS):
         if _ADDRESS.search(target) or _UPWARDS.search(target.partition(b"?")[0]):
             return True

@@ -46,7 +46,7 @@ class Histogram:
         self.total += milliseconds
 
     def merge(self, later: "Histogram") -> None:
-        """Add the values of a later histogram. Their order is unknown, so the moving average is approximate."""
+        """Add the values of a later histogram. The moving average is approximate: a histogram lacks their order."""
         for index, count in later.buckets.items():
             self.buckets[index] = self.buckets.get(index, 0) + count
         if later.count:

@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 class MeasureSeries:
     """The stored metrics by hour and day. Unsaved metrics are kept apart, because other servers add to the same rows.
 
-    `keep_hours` and `keep_days` are the numbers of days that hourly and daily measures are kept. The class is
+    Hourly metrics are kept for `keep_hours` days (not hours), daily metrics for `keep_days` days. The class is
     thread-safe.
     """
 

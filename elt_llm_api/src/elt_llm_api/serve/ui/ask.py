@@ -161,7 +161,7 @@ class ConversationState:
         return self.turns[-1].cards
 
     def card(self, place: str) -> SourceCard | None:
-        """Return the card at a place such as `2.1`, or None if it is no longer shown."""
+        """Return the card at a place such as `2.1` (answer 2, citation [1]), or None if it is no longer shown."""
         return next((card for turn in self.turns for card in turn.cards if card.place == place), None)
 
 
@@ -296,7 +296,7 @@ class DroppedFiles:
     ) -> AsyncGenerator[tuple[str, str], None]:
         """Yield (progress as Markdown, collection). The collection is "" until the files can be searched.
 
-        The files are kept if the upload is refused. Stopping the answer of this browser cancels the job.
+        Files of a refused upload stay in the question box. Stopping the answer of this browser cancels the job.
         """
         collection, named = self._target(principal, ticked), [(Path(path).name, Path(path)) for path in files]
         stopped = self._pending.start(browser)
@@ -317,9 +317,9 @@ class DroppedFiles:
             self._pending.end(browser, stopped)
 
     def _target(self, principal: Principal, ticked: Sequence[str]) -> str:
-        """Return the collection for the files: the first of these that the caller may write.
+        """Return the collection for the files: the first that the caller may write of the following.
 
-        They are the ticked collection, if only one is ticked, then `documents`, then those named in the permissions.
+        The ticked collection, if only one is ticked; `documents`; the collections named in the caller's permissions.
         """
         names = [*(ticked if len(ticked) == 1 else ()), COLLECTION_OF_DROPPED_FILES, *principal.written_patterns]
         return next((name for name in names if principal.may_write(name) and "*" not in name), names[0])
@@ -349,7 +349,7 @@ class ExampleQuestions:
         """The generation that was read, and its questions, by collection and conditions."""
 
     def of(self, collections: Sequence[ReadableCollection]) -> list[str]:
-        """Return a few questions about the first of these collections for which questions can be generated."""
+        """Return a few questions about the first of `collections` that questions can be generated from."""
         published = {record.name: record.published for record in self._services.store.collections.all()}
         for one in collections:
             number = published.get(one.name)
@@ -554,7 +554,7 @@ class AskTab:
     async def run_command(
         self, command: str, collections: Sequence[str], profile: str, state: ConversationState, request: gr.Request
     ) -> AsyncGenerator[controls.ComponentUpdates, None]:
-        """Open a source, return to all sources, edit the last question, or answer it again."""
+        """Open a source, return to all sources, edit the last question, or ask the last question again."""
         name, value = controls.parse_command(command)
         card, last = state.card(value), state.turns[-1] if state.turns else None
         if name == "source":

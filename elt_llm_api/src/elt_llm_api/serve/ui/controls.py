@@ -70,7 +70,7 @@ class CollectionPickers:
         self.parts.insert(len(self.parts) if slow else 0, (component, update))
 
     def refresh_on(self, events: Sequence[Any]) -> None:
-        """Refresh all controls after each of these events, and when a handler sets `changes`."""
+        """Refresh all controls after each of `events`, and when an event handler sets `changes`."""
         gr.on(
             [*events, self.changes.change], self.list_collections, None, [one for one, _ in self.parts], **QUIET_EVENT
         )

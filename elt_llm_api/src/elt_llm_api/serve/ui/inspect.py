@@ -74,7 +74,7 @@ def _build_control(key: str, side: str, texts: Texts) -> Any:
 
 
 def search_comparison_html(first: SearchResult, second: SearchResult, texts: Texts) -> str:
-    """Return both result lists and the number of shared chunks. A sign marks each chunk that both lists contain."""
+    """Return the results of settings A and B, and how many chunks they share. A sign marks each shared chunk."""
     ranks = [
         {(chunk.collection, chunk.node_id): rank for rank, chunk in enumerate(one.chunks, start=1)}
         for one in (first, second)
@@ -147,7 +147,7 @@ class SearchLab:
         return ["", *_control_values(profile, self._services.loaded.settings).values()]
 
     async def compare(self, request: gr.Request, question: str, collections: Sequence[str], *values: Any) -> str:
-        """Search with both sets of settings, and return the results side by side."""
+        """Search with settings A and with settings B, and return the results side by side."""
         if not question.strip():
             return self._texts("inspect.question_above")
         results = []
@@ -165,7 +165,7 @@ class SearchLab:
     async def save(
         self, request: gr.Request, side: str, name: str, description: str, replace: bool, *values: Any
     ) -> list[Any]:
-        """Save the settings of one side as a profile."""
+        """Save the settings of side A or B as a profile."""
         principal = principal_of_event(request)
         try:
             keys = {**self._profile_keys(SIDES.index(side), values, request), "description": description.strip()}
@@ -177,9 +177,9 @@ class SearchLab:
         return [status, choices, choices]
 
     def _profile_keys(self, side: int, values: Sequence[Any], request: gr.Request) -> dict[str, Any]:
-        """Return the keys of a side's profile, updated by the settings chosen on this side.
+        """Return the keys of the profile on a side (A or B of the comparison), updated by the settings chosen there.
 
-        `values` are two profile names, then all settings of A and of B.
+        `values` are the profile names of A and B, then all settings of A, then all settings of B.
         """
         profile = self._saved.get(principal_of_event(request), values[side])
         start, fields = len(SIDES) + side * len(_SETTINGS), QuerySettings.model_fields

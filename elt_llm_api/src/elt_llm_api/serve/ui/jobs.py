@@ -226,7 +226,7 @@ class RowBrowser:
         return {self._table: tables, self._files: files, **self._show_page(state, page), **self._close()}
 
     def _page_handler(self, step: int | None) -> Any:
-        """Return an event handler that scrolls the list by `step` rows, or with None to the first row."""
+        """Return an event handler that moves the list on by `step` rows, or to the first row if `step` is None."""
 
         def show_rows(request: gr.Request, state: RowBrowserState, *filters: str) -> ComponentUpdates:
             moved = replace(state, offset=0 if step is None else max(0, state.offset + step))

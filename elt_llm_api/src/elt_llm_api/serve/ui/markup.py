@@ -80,7 +80,7 @@ class CitationChips:
 
     @classmethod
     def of(cls, turn: int, sources: Sequence[Citation | RetrievedChunk], texts: Texts) -> "CitationChips":
-        """Return the buttons of an answer. Chunks have no references of their own: the first one is cited as [1]."""
+        """Return the buttons of an answer. If `sources` are chunks, the first one is [1], the second one [2]."""
         buttons = {}
         for number, one in enumerate(sources, start=1):
             reference = one.reference if isinstance(one, Citation) else f"[{number}]"
@@ -132,7 +132,7 @@ def answer_markdown(result: QueryResult, texts: Texts, turn: int = 0) -> str:
 
 
 def partial_markdown(text: str, note: str = "", chips: CitationChips | None = None) -> str:
-    """Return the answer as far as it has been written, with a note below it."""
+    """Return the answer as far as it has been written, with a note below it, such as that it was stopped."""
     shown = chips.insert(escape_markdown(text)) if chips else escape_markdown(text)
     return "\n\n".join(filter(None, (shown, _html_block("notes", escape_html(note)) if note else "")))
 
@@ -157,7 +157,7 @@ def mark_doubtful(result: QueryResult, texts: Texts, chips: CitationChips) -> st
 
 
 def _mark_line(line: str, tag: str, chips: CitationChips) -> str:
-    """Mark one line of a sentence, or the first cell of a row. Markdown signs at the start stay outside of the mark."""
+    """Mark one line of a sentence, or the first cell of a row. Markdown at the start, as in `- `, stays unmarked."""
     match = _LINE_START.match(line)
     start = match[0] if match else ""
     words = line[len(start) :].rstrip()

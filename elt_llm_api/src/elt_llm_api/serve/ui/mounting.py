@@ -242,7 +242,7 @@ def _file_values(event: Any) -> Iterator[dict[str, Any]]:
 
 
 def _replay_body(body: bytes, receive: Receive) -> Receive:
-    """Return a function that receives the body first, then the remaining messages, such as the client's disconnect."""
+    """Return an ASGI receive function: it returns the body, which was read before, and then the remaining messages."""
     pending = [body]
 
     async def replay() -> Message:
@@ -313,7 +313,7 @@ def rewrite_page(page: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, list
 
 
 def page_policy(scripts: list[str]) -> str:
-    """Return a policy that allows these inline scripts, and otherwise only files and connections of this server.
+    """Return a content security policy: only these inline scripts, and files and connections of this server.
 
     Inline styles are allowed because Gradio's components set them. Scripts created from text at run time are not
     allowed.

@@ -1,4 +1,4 @@
-"""Source cards of an answer, and the document text that a card or a citation chip opens."""
+"""Source cards of an answer, and the document text that a card or a citation button such as [1] opens."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -115,13 +115,13 @@ def _context_around(citation: Citation, chunks: Sequence[RetrievedChunk]) -> tup
 
 
 def _first_whole_word(text: str) -> int:
-    """Return where the second word starts, because the first one may be cut; 0 for a single word."""
+    """Return the offset of the second word, because a cut may have shortened the first word; 0 for a single word."""
     words = text.split(maxsplit=1)
     return len(text) - len(words[1]) if len(words) > 1 else 0
 
 
 class SourcePanel:
-    """The sources of an answer beside the conversation: cards, or the document that a card or a chip opens."""
+    """The sources of an answer beside the conversation: cards, or the document that a card or a citation opens."""
 
     def __init__(self, page: PageContext) -> None:
         self._services, self._texts = page.services, page.texts
