@@ -103,9 +103,9 @@ def has_condition(text: str) -> bool:
 
 
 def _responsible(named: NamedStatement, answers: CueMatcher) -> str:
-    """Return who is responsible for the named thing, or "".
+    """Return who is responsible for the thing that the statement names, or "".
 
-    A phrase that `answers` matches, such as "responsible for", must be directly before the name. "Responsible for the
+    `answers` finds phrases such as "responsible for"; one must be directly before the name. "Responsible for the
     yearly report on Loans" does not make anybody responsible for loans.
     """
     statement = named.statement
@@ -192,14 +192,14 @@ class SentenceField:
         self._answers = CueMatcher(settings.answers)
 
     def depends_on_search(self, named: Sequence[NamedStatement], most: int) -> bool:
-        """Return whether the scores of a search could change the choice of the best `most` candidates."""
+        """Return whether scores from a search could change which candidates are among the best `most`."""
         likely = self.candidates(named, {}, _MORE)
         return len(likely) > most or any(one.score < self._settings.least_score for one in likely)
 
     def candidates(
         self, named: Sequence[NamedStatement], search_scores: Mapping[int, float], below: float = 0.0
     ) -> list[FieldCandidate]:
-        """Return the statements that may give the value, best first. The minimum score is `least_score` less `below`.
+        """Return the statements that may give the value, best first, with scores of at least `least_score` - `below`.
 
         `search_scores` maps statement numbers to the scores that the search gave them.
         """

@@ -53,7 +53,7 @@ def _fact_sheet_value(sheet: FactSheet, column: str) -> str:
 
 
 def _source_cell(value: str | tuple[str, ...], evidence: Sequence[Evidence], note: str) -> Cell:
-    """Return a cell with verdict `found`; without evidence, a cell with verdict `inferred` and the note."""
+    """Return a cell with a value of the model or inventory: `found` with its evidence, or `inferred` without any."""
     return found_cell(value, evidence) if evidence else inferred_cell(value, note)
 
 
@@ -432,7 +432,7 @@ class RelationshipTask(RowTask):
 
 
 def _score(one: NamedStatement, other: NamedStatement) -> float:
-    """Return a score for a sentence that names two entities: higher if both mentions are certain and close together."""
+    """Return a score for a sentence that names two entities: higher if both are surely meant and close together."""
     base = _BOTH_SURE if one.certain and other.certain else _ONE_UNSURE
     apart = min(max(a, c) - min(b, d) for a, b in one.mentions for c, d in other.mentions)
     return round(base + (_NEAR if apart <= _NEAR_CHARACTERS else 0), 4)

@@ -287,7 +287,7 @@ def _is_kind(words: "list[re.Match[str]]", number: int) -> bool:
 
 
 def _unquoted_terms(layout: DocumentLayout, piece: TextPiece) -> Iterator[DefinitionDraft]:
-    """Yield definitions with an unquoted term in brackets: several capitalized words, or one that occurs again."""
+    """Yield definitions with an unquoted term in brackets: capitalized words, or one that occurs again later."""
     text = layout.text
     for found in _CAPITALS.finditer(text, piece.start, piece.end):
         body = _meaning_before(text, piece, found)

@@ -68,7 +68,7 @@ CLASSES = ("STRONG", "MODERATE", "THIN", "ABSENT")
 
 
 def heat_map(result: JobResult) -> dict[str, Any] | None:
-    """Return counts and shares (0 to 1) of coverage classes or found fields per domain; None without domains."""
+    """Return, for each domain, counts and shares (0 to 1) of coverage classes or found values; None without domains."""
     grouped = (it for it in result.tables if it.name != "relationships" and any(row.group for row in it.rows))
     table = next(grouped, None)
     if table is None:

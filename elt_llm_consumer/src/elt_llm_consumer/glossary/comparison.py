@@ -22,7 +22,7 @@ _BROKEN_WORD = re.compile(r"(?<=\w)[-\u00ad]\s{1,4}(\w)")
 
 
 class DefinitionComparer:
-    """Compares definitions by numbers, negations, names, words and meaning, as answers are checked against chunks."""
+    """Compares two definitions by numbers, negations, names, words and meaning: does each support the other?"""
 
     def __init__(self, embedding: EmbeddingModel, tokeniser: KeywordTokeniser) -> None:
         self._embedding, self._tokeniser = embedding, tokeniser

@@ -58,7 +58,7 @@ class JoinResult:
     near: tuple[JoinPair, ...] = ()
 
     def of_left(self, key: str) -> JoinPair | None:
-        """Return the pair of the left item with this key, or None if the item is alone."""
+        """Return the pair of the item of the first list with this key, or None if the item was not joined."""
         return self._by_left.get(key)
 
     @cached_property

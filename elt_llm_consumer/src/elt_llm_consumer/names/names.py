@@ -236,7 +236,7 @@ class Mention:
 
     @property
     def certain(self) -> bool:
-        """Whether nothing suggests that the words mean something else."""
+        """Whether the words surely mean the name: `doubt` is empty."""
         return not self.doubt
 
 
