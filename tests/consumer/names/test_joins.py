@@ -77,7 +77,7 @@ def test_a_column_of_alternative_names_joins_items_and_the_reason_is_given() -> 
     assert joined.joins == (JoinPair("l", "r", "alias", 1.0, "'Vetting' is also called 'Background Check'."),)
 
 
-def test_near_duplicates_and_aliases_planted_among_many_items_are_joined() -> None:
+def test_aliases_and_other_spellings_of_a_name_are_joined_among_similar_names_of_other_things() -> None:
     planted = [
         ("Sin Bin", "Temporary Dismissal"),
         ("Referee", "Match Officials"),
