@@ -50,7 +50,7 @@ def test_each_pair_of_names_is_joined_by_the_most_reliable_method() -> None:
     assert not joined.right_alone
 
 
-def test_items_with_merely_similar_names_are_listed_but_not_joined() -> None:
+def test_pairs_with_merely_similar_names_are_listed_as_near_but_not_joined() -> None:
     joined = _joined(["Welfare Officer", "Data Owner"], ["Club Welfare Officer", "Data Steward"])
     assert joined.joins == ()
     assert joined.left_alone == ("Data Owner", "Welfare Officer")

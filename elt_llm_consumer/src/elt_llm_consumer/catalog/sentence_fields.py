@@ -125,7 +125,7 @@ def _responsible(named: NamedStatement, answers: CueMatcher) -> str:
 
 
 def _is_coordinated(before: str) -> bool:
-    """Return whether the text before a name holds only articles and other names of its list: "Loans, Cards and"."""
+    """Return whether the text before a name contains only other names of the same list: "Loans, Cards and"."""
     *names, last = _COORDINATION.split(before)
     bare = [_ARTICLE.sub("", name.strip()) for name in names]
     return bool(_ONLY_ARTICLES.match(last)) and all(

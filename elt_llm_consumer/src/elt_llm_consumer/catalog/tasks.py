@@ -99,7 +99,7 @@ _HEADING_SCORE, _MENTION_SCORE = 0.5, 0.6  # scores of evidence that only shares
 class _DomainVotes:
     """The votes of one entity on a term's domain. An entity that occurs together with a term votes for its own domain.
 
-    `count` is the number of votes. `weight` is `count`, reduced if many statements name the entity.
+    `count` is the number of votes. `weight` is `count`, reduced for an entity that many statements name.
     """
 
     domain: str
@@ -370,7 +370,7 @@ class CatalogTermTask(_CatalogTask):
 
 
 def _cell_inputs(cell: Cell) -> Mapping[str, Any]:
-    """Return a cell as JSON for the inputs of its row. Scores are left out, because unrelated documents change them."""
+    """Return a cell as JSON. Scores are left out, because other documents change them and the row would be remade."""
     places = [[one.collection, one.document_id, one.quote, one.about] for one in cell.evidence]
     return {"value": cell.value, "verdict": cell.verdict, "note": cell.note, "places": places}
 

@@ -175,7 +175,7 @@ class DocumentLayout:
 
     @cached_property
     def _rows(self) -> frozenset[int]:
-        """The offsets of table rows. A line with one bar inside is a row only next to another row."""
+        """The offsets of table rows. A line with only one inner bar ("a | b") is a row only next to another row."""
         lines = self.lines
         alike = [is_table_row(line.text) for line in lines]
         joined = {
@@ -318,7 +318,7 @@ class DefinitionExtent:
         self._layout = layout
 
     def end(self, number: int, end: int) -> int:
-        """Return the end of a definition that extends at least to `end` in pieces[number], a sentence or list item.
+        """Return the end of a definition that extends at least to `end`. pieces[number] is its first sentence or item.
 
         The definition may continue in a list, on the next page, or in a sentence such as "It includes ...".
         """

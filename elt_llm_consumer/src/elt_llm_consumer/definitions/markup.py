@@ -105,7 +105,7 @@ def find_marked_terms(layout: DocumentLayout, settings: GlossarySection) -> Iter
 
 
 def _definition_lists(layout: DocumentLayout, settings: GlossarySection) -> Iterator[DefinitionDraft]:
-    """Yield the entries of all definition lists, except for lists of values.
+    """Yield the entries of all definition lists, except for lists of values such as opening hours.
 
     A definition that is too long is shortened to its first paragraph.
     """

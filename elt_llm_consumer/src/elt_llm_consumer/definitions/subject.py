@@ -213,8 +213,8 @@ _MIN_WORDS, _MAX_SUBJECT_WORDS, _REACH = 4, 5, 14
 def defines(text: str, subject: DefinedSubject, kind: str, start: int, end: int, *, region: bool) -> bool:
     """Return whether text[start:end], the text after a verb, defines the subject.
 
-    `kind` is the kind of verb, such as "is" or "includes". `region` means that the text is under a heading of
-    definitions. If no words follow the verb, the definition is the list below, which a colon must introduce.
+    `kind` is the kind of verb, such as "is" or "includes". `region` means that the text is under a heading such as
+    "Definitions". If no words follow the verb, the definition is the list below, which a colon must introduce.
     """
     body = text[start:end]
     if not any(map(str.isalpha, body)):

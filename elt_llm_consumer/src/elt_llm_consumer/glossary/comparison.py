@@ -65,7 +65,7 @@ class DefinitionComparer:
         return [sentence for sentence in grounded.sentences if sentence.verdict != "no claim"]
 
     def _share(self, one: str, other: str) -> float:
-        """Return the share, 0 to 1, of the word stems of `one` that `other` contains; 0 if `one` has no stems."""
+        """Return the share, 0 to 1, of the word stems of text `one` that text `other` has; 0 if `one` has no stems."""
         ours, theirs = (frozenset(self._tokeniser.stems(text)) for text in (one, other))
         return len(ours & theirs) / len(ours) if ours else 0.0
 

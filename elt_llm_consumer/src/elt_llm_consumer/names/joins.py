@@ -164,7 +164,7 @@ def fact_sheet_items(sheets: Iterable[FactSheet], alias_columns: Sequence[str]) 
 
 
 def term_items(definitions: Iterable[Definition]) -> list[NamedItem]:
-    """Return an item for each defined term, keyed by its folded name. Short forms become names of their long form."""
+    """Return an item for each defined term, by its normalised name. Short forms become names of their long form."""
     found: dict[str, tuple[str, tuple[str, ...]]] = {}
     for definition in definitions:
         term, *others = definition_names(definition)
