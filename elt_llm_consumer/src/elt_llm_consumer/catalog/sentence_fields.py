@@ -134,7 +134,7 @@ def _is_coordinated(before: str) -> bool:
 
 
 def _is_about_another(named: NamedStatement) -> bool:
-    """Return whether a sentence starts with another name, and mentions this name only after a preposition or "if".
+    """Return whether a sentence starts with another name, and has the entity only after a preposition or "if".
 
     "Books that are evidence in a Complaint are kept until the Complaint is closed" is about books.
     """

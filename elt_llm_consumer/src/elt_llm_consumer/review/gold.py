@@ -524,7 +524,7 @@ def _compare_matching(entities: Table, folder: Path) -> tuple[list[GoldShare], l
 
 
 class _JoinCounts:
-    """Counts joins for F1: those that the result and the gold file share, and the total of both."""
+    """Counts joins for F1: those in both the result and the gold file, and the sum of the numbers in each."""
 
     def __init__(self, what: str) -> None:
         self._what = what

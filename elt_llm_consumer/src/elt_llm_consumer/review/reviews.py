@@ -110,7 +110,7 @@ def review_history(state: Database, name: JobName, row: str) -> list[StoredRevie
 
 @dataclass(frozen=True)
 class ReviewedRow:
-    """A review with its `state`: fresh, stale (the row has changed), or without a row (the row is gone)."""
+    """A review with its `state`: fresh, stale (the row has changed), or without a row."""
 
     table: str
     key: str
