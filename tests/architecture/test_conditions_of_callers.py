@@ -1,4 +1,4 @@
-"""Only a few files of the server read the store directly, and each of them applies the callers' conditions itself."""
+"""Only a few server files read the store directly; each applies the conditions on what its caller may see."""
 
 import re
 from pathlib import Path

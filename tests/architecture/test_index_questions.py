@@ -20,21 +20,21 @@ def public(names: list[str]) -> set[str]:
 
 
 def hidden_names() -> set[str]:
-    """The public attributes of a local generation that are not part of the `Searchable` interface."""
+    """The public attributes of an index in files (generation) that are not part of the `Searchable` interface."""
     own = public([*dir(Generation), *(field.name for field in fields(LocalIndex))])
     return own - public(dir(Searchable)) - OF_THE_ENGINE
 
 
-def test_the_arrays_of_a_generation_are_not_part_of_the_searchable_interface() -> None:
+def test_the_arrays_of_the_index_in_files_are_not_part_of_the_searchable_interface() -> None:
     assert {"arrays", "filter_fields", "ids", "keyword", "vector_store"} <= hidden_names()
 
 
-def test_a_local_generation_implements_the_whole_searchable_interface() -> None:
+def test_the_index_in_files_implements_the_whole_searchable_interface() -> None:
     attributes = {"collection", "number", "passport"}  # these are set when a generation is opened
     assert public(dir(Searchable)) - attributes <= public(dir(Generation))
 
 
-def test_search_code_reads_no_generation_attribute_outside_the_searchable_interface(sources: list[Path]) -> None:
+def test_search_code_reads_only_index_attributes_of_the_searchable_interface(sources: list[Path]) -> None:
     hidden = {*hidden_names(), "bm25", "mask", "masks", "positions"}
     found = [
         f"{path.name}:{node.lineno}: {ast.unparse(node)}"

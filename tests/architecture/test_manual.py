@@ -114,7 +114,7 @@ class QuietHandler(SimpleHTTPRequestHandler):
 
 
 @pytest.mark.parametrize(("words", "page"), [(words, page) for words, _, page in GUESSES])
-def test_the_index_links_directly_to_the_page_for_each_task(site: Path, words: str, page: str) -> None:
+def test_the_start_page_of_the_manual_links_to_the_page_for_each_task(site: Path, words: str, page: str) -> None:
     index = (site / "index.html").read_text(encoding="utf-8")
     rows = re.findall(r"<tr>.*?</tr>", index, re.DOTALL)
     shown = [row for row in rows if words in re.sub(r"<[^>]+>", "", row).lower()]

@@ -22,7 +22,7 @@ def recipe(project: Path) -> str:
 
 @pytest.fixture(scope="module")
 def final(recipe: str) -> list[tuple[str, str]]:
-    """The instructions of the last stage as (name, arguments)."""
+    """The instructions of the last build stage of the Dockerfile, as pairs of name and arguments."""
     lines = recipe[recipe.rindex("\nFROM ") :].strip().splitlines()
     split = [line.partition(" ") for line in lines if line]
     return [(name, rest) for name, _, rest in split]

@@ -28,7 +28,7 @@ def test_a_marked_test_runs_the_given_number_of_cases_and_other_tests_run_whole(
     assert unsampled(marked[:1]) == set(), "a single case named on the command line"
 
 
-def test_the_target_test_full_runs_every_case_and_the_long_tests(project: Path) -> None:
+def test_the_make_target_test_full_runs_every_case_and_the_long_tests(project: Path) -> None:
     recipe = (project / "Makefile").read_text(encoding="utf-8").partition("\ntest-full:")[2].partition("\n\n")[0]
     assert "FULL=1 " in recipe
     assert "long" not in recipe.partition("-m")[2]

@@ -1,4 +1,4 @@
-"""No library in the lock file is older than its last security fix, and each download has a hash (S-DEP)."""
+"""No library in the lock file is older than its last security fix, and each download has a hash."""
 
 import re
 import tomllib

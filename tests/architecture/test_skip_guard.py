@@ -1,4 +1,4 @@
-"""Continuous integration with data skips no test; a fresh clone reports why it skips tests."""
+"""Continuous integration, which has the test data, skips no test; a fresh clone reports why it skips tests."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Fixtures: three ingests to interrupt, their expected results, and how often tests kill and change bytes."""
+"""Fixtures: three ingests to interrupt, their expected results, and the numbers of random kills and byte changes."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ REPETITIONS = {
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrize the tests that are repeated with random moments or places."""
+    """Repeat each test that kills at a random moment or changes bytes at a random place."""
     for name, (variable, count) in REPETITIONS.items():
         if name in metafunc.fixturenames:
             metafunc.parametrize(name, range(int(os.environ.get(variable, count))))
@@ -28,7 +28,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def scenes(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scene, Scene, Scene]:
-    """Return the ingests to interrupt: the first and the third ingest of a collection, and the third with usearch.
+    """Return the ingests to interrupt: the first and third of a collection, and the third with the index usearch.
 
     The third ingest copies the index of the second generation and deletes the first generation.
     """

@@ -184,7 +184,7 @@ class LifeOfACollection(RuleBasedStateMachine):
         return {"allow_delete": True, "resume": not rebuild, "rebuild": rebuild}
 
     def _settle(self, number: int | None) -> None:
-        """Update the expected content after generation `number` was published."""
+        """Update the expected content after an ingest, which may have published generation `number`."""
         if number is None:
             assert not self.model.wanted
         elif number != self.model.published or self.model.seen != self.model.wanted:

@@ -39,7 +39,7 @@ Answers = list[tuple[str, str, list[dict[str, object]]]]
 class UndamagedLibrary:
     """A data directory with two generations and a backup, the folder of its documents, its hash and its answers.
 
-    Vectors are searched with usearch from `graph_from` chunks on, and with Chroma below.
+    A collection of at least `graph_from` chunks uses the vector index usearch, and a smaller one uses Chroma.
     """
 
     graph_from: int

@@ -1,6 +1,7 @@
 """Nothing is lost or half written if an ingest into PostgreSQL is killed, or its server or connection fails.
 
-Vectors are searched in files or in the database. FULL=1 runs 100 kills of the client and 30 of the server for each.
+Each test runs with the vectors in files, and with the vectors in the database. FULL=1 runs 100 kills of the client
+and 30 of the server for each of these two.
 """
 
 import random
@@ -87,7 +88,7 @@ def _check_the_repetition(work: Work, hashes: tuple[str, str]) -> None:
 
 
 def _check_the_points(store: Store, *, is_chosen: bool) -> None:
-    """Check that the database has one point for each node of every kept generation, and no other points."""
+    """Check that the database has one vector (point) for each chunk of every kept generation, and no other vectors."""
     record = store.collections.get(COLLECTION)
     tables = store.database.rows("SELECT tablename FROM pg_tables WHERE tablename LIKE 'p\\_%'")
     assert len(tables) == is_chosen
@@ -155,7 +156,7 @@ _CUT_AT_PUBLISHING = """
 
 
 def _wait_for_the_lock(workspace: Workspace) -> None:
-    """Wait until the server has noticed that its client has ended."""
+    """Wait until the server has noticed that the killed client has ended, and has released the client's lock."""
     for _ in range(100):
         if lock_holder(workspace) is None:
             return

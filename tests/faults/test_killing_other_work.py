@@ -84,7 +84,7 @@ def _prepared(scenes: tuple[Scene, Scene, Scene], action: Action, place: Path) -
     return Work(action, place / "data")
 
 
-def test_a_repair_that_was_killed_at_a_random_moment_leaves_no_further_generation(
+def test_a_repair_that_was_killed_at_a_random_moment_can_be_repeated(
     scenes: tuple[Scene, Scene, Scene], durations: dict[Action, float], tmp_path: Path, care_kill: int
 ) -> None:
     work = killed_within(lambda place: _prepared(scenes, "heal", place), tmp_path, durations["heal"], care_kill)

@@ -1,4 +1,4 @@
-"""The documents for batch jobs match their gold file: all gold is on its page, and every kind of it occurs."""
+"""The documents for batch jobs match their gold files: gold texts are on the given pages, all patterns occur."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def folded(text: str) -> str:
 
 
 def pages_of(path: Path) -> dict[int | None, str]:
-    """Folded text by page number; the key None has the whole text of a file without pages."""
+    """The text by page number, in lower case without punctuation; the key None has the whole text of the file."""
     if path.suffix == ".pdf":
         document = pypdfium2.PdfDocument(path)
         try:
@@ -61,7 +61,7 @@ def pages() -> dict[str, dict[int | None, str]]:
 
 
 def without_numbers(text: str) -> str:
-    """Folded text without the numbers of list items, which a web page leaves to the browser."""
+    """The text in lower case without list numbers, since the source of a web page does not contain them."""
     return " ".join(word for word in folded(text).split() if not re.fullmatch(r"\d|[abc]", word))
 
 
@@ -94,7 +94,7 @@ def test_each_definition_pattern_occurs_at_least_five_times_in_the_samples() -> 
     assert {pattern: counts[pattern] for pattern in PATTERNS if counts[pattern] < 5} == {}
 
 
-def test_each_contradiction_and_each_variant_is_in_two_sample_documents() -> None:
+def test_each_contradictory_or_differently_worded_definition_is_in_two_sample_documents() -> None:
     places: dict[tuple[str, str], set[str]] = defaultdict(set)
     for gold in read_gold("glossary.jsonl"):
         for kind in {"conflict", "variant"} & set(gold["also"]):

@@ -86,7 +86,7 @@ def test_a_file_with_a_single_diagram_is_read_as_a_model(tmp_path: Path) -> None
     assert sorted(entity.name for entity in model_of(read(path)).entities) == sorted(wanted)
 
 
-def test_the_report_names_the_planned_gaps_of_the_sample_model() -> None:
+def test_the_notes_of_the_reader_name_the_gaps_that_were_put_into_the_sample_model() -> None:
     assert read(MODEL).notes == (
         "96 entities in 9 domains, 127 relationships",
         "fact sheets without an id: 3 (Club Data Contact, Travel Claim, Newsletter Subscription)",
@@ -105,7 +105,7 @@ def test_reading_the_sample_inventory_gives_exactly_the_exported_fact_sheets(rea
     )
 
 
-def test_the_sample_model_and_inventory_differ_only_in_the_planned_differences() -> None:
+def test_the_sample_model_and_inventory_differ_only_as_their_source_files_list() -> None:
     report = check_model(model_of(read(MODEL)), inventory_of(read(INVENTORY)))
     source = script("render_model").read_source("model")
     assert [each.name for each in report.absent_from_inventory] == sorted(source["unknown_to_inventory"])

@@ -81,7 +81,7 @@ def test_every_sample_handbook_page_after_the_cover_has_a_running_header_and_its
 
 
 def source_words_and_table_headings() -> tuple[list[str], set[str]]:
-    """Return the words of the Markdown source in order, and the first row of each table as one folded string."""
+    """Return the words of the Markdown source in order, and the header row of each table as one normalised string."""
     source = (SAMPLES / "source" / "handbook.md").read_text(encoding="utf-8")
     found: list[str] = []
     headings: set[str] = set()
@@ -101,7 +101,7 @@ def source_words_and_table_headings() -> tuple[list[str], set[str]]:
 
 
 def body_words(pages: list[str], table_headings: set[str]) -> Iterator[str]:
-    """Yield the words of the pages without contents, running lines and table headings repeated on a new page."""
+    """Yield the words of the pages without tables of contents, page headers, footers and repeated table headings."""
     for number, text in enumerate(pages, start=1):
         if number in CONTENTS_PAGES:
             continue

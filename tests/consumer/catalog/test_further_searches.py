@@ -37,7 +37,7 @@ COST = "A Loan must not cost above ten pounds."
 
 
 class SearchingLLM(ScriptedLLM):
-    """Asks for the tariff as the next step, and quotes the tariff as soon as a prompt contains it."""
+    """A model that first chooses a search for the tariff, and quotes the tariff as soon as a prompt contains it."""
 
     _step: str | ScriptedReply = PrivateAttr()
 

@@ -21,7 +21,7 @@ def _span(text: str, words: str) -> tuple[int, int]:
         ("The validity of a Permit begins at noon.", "begins"),
     ],
 )
-def test_a_lifecycle_word_describes_its_own_subject_or_object(text: str, word: str) -> None:
+def test_a_lifecycle_word_such_as_ends_describes_the_subject_or_object_of_its_clause(text: str, word: str) -> None:
     assert describes_mention(text, _span(text, "Permit"), _span(text, word))
 
 
@@ -38,7 +38,7 @@ def test_a_lifecycle_word_describes_its_own_subject_or_object(text: str, word: s
         ("Work is closed, and the Permit is shown.", "closed"),
     ],
 )
-def test_a_lifecycle_word_does_not_describe_other_nouns_of_its_sentence(text: str, word: str) -> None:
+def test_a_lifecycle_word_such_as_ends_does_not_describe_other_nouns_of_the_sentence(text: str, word: str) -> None:
     assert not describes_mention(text, _span(text, "Permit"), _span(text, word))
 
 

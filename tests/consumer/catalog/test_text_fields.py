@@ -129,7 +129,7 @@ def test_a_lower_case_name_counts_as_a_mention_if_the_document_writes_names_in_l
     )
 
 
-def test_a_field_has_twice_as_many_values_for_an_entity_that_is_searched_more_deeply() -> None:
+def test_a_field_may_have_twice_as_many_values_if_the_deeper_search_is_requested() -> None:
     text = " ".join(f"A Loan of {number} books must be returned." for number in range(20))
     assert len(_value(_cell("Loan", "business_rules", text))) == 5
     assert len(_value(_cell("Loan", "business_rules", text, deeper=True))) == 10

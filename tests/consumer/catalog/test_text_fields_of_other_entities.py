@@ -138,7 +138,7 @@ def test_a_quoted_table_row_is_shown_without_table_markup() -> None:
     assert cell.evidence[0].quote == row
 
 
-def test_rules_in_the_chapter_about_the_entity_come_first() -> None:
+def test_rules_in_the_chapter_about_the_entity_precede_rules_in_other_chapters() -> None:
     others = " ".join(f"The Permit of boat {number} must be shown within {number} days." for number in range(2, 9))
     text = f"# Boats\n\n{others}\n\n# Permits\n\n## One for each\n\nEach Reader must have one Permit and no more.\n"
     cell = _cell("Permit", "business_rules", text)
@@ -190,7 +190,7 @@ def test_an_email_header_is_not_read_as_a_rule() -> None:
     assert _cell("Permit", "business_rules", text).verdict == "absent"
 
 
-def test_different_periods_in_a_table_a_sentence_and_a_list_of_systems_are_a_conflict() -> None:
+def test_two_tables_and_a_sentence_that_give_different_periods_are_a_conflict() -> None:
     text = (
         "| Thing | Kept for |\n|---|---|\n| Permit | 90 days |\n| Ladder | 2 years |\n\n"
         "# Our promise\n\nWe keep each Permit for six months. A Ladder is retained for two years.\n\n"

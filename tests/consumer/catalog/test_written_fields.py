@@ -95,7 +95,7 @@ def test_a_written_sentence_with_the_entity_name_may_quote_any_part_of_the_secti
 
 
 @pytest.mark.parametrize("with_index", [True, False])
-def test_a_written_field_gets_the_same_verdict_with_and_without_an_index(
+def test_a_written_field_gets_the_same_verdict_with_and_without_an_index_of_statements(
     with_index: bool,
 ) -> None:
     assert _cell("The Box Office must keep receipts for six years.", with_index=with_index).verdict == "found"

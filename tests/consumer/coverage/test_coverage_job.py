@@ -143,7 +143,7 @@ def test_the_job_file_excludes_entities_by_type_and_name() -> None:
     assert result_of(context(types=["Interface"])).table("coverage").rows == ()
 
 
-def test_the_coverage_result_leaves_out_a_failed_row() -> None:
+def test_an_entity_whose_row_failed_is_left_out_of_the_coverage_result() -> None:
     job = CoverageJob(context())
     first = job.tasks()[0]
     result = job.result([first.row(first.material(), None)])

@@ -93,7 +93,7 @@ def test_more_statements_never_lower_the_coverage_class(measured: CoverageMeasur
 
 @given(st.lists(st.sampled_from(WORDS), max_size=30))
 def test_an_entity_name_that_is_in_the_text_is_always_found(chosen: list[str]) -> None:
-    """Find the exact words between spaces, ignoring case."""
+    """A text of random words is searched for each name whose words it contains, ignoring case."""
     text = " ".join(chosen)
     index = MentionIndex(corpus_of({"a.txt": text}), Names(NAMES))
     for name in NAMES:

@@ -1,4 +1,4 @@
-"""Interpretation clauses and idioms among definitions define nothing."""
+"""Interpretation clauses ("the singular includes the plural") and idioms ("'must' means business") define nothing."""
 
 import pytest
 from row_jobs.definitions import defined, definitions_in, terms_in
@@ -54,7 +54,7 @@ def test_a_heading_directly_above_a_definition_is_read_as_the_defined_term(title
         "Periods in months mean calendar reckoning unless the rule says otherwise.",
     ],
 )
-def test_idioms_are_not_read_as_definitions_even_under_a_heading_of_definitions(text: str) -> None:
+def test_idioms_such_as_means_business_are_not_read_as_definitions_under_any_heading(text: str) -> None:
     assert terms_in(text) == []
     assert terms_in(f"# Interpretation\n\n{text}\n") == []
 

@@ -151,7 +151,7 @@ def test_a_definitions_section_of_a_manual_page_is_read_up_to_the_next_heading()
     ]
 
 
-def test_letters_and_outer_headings_above_indented_entries_are_not_terms() -> None:
+def test_index_letters_and_headings_above_indented_glossary_entries_are_not_terms() -> None:
     names = ("adze", "awl", "bevel", "burr", "chuck", "collet")
     entries = {letter: [name for name in names if name[0] == letter] for letter in "abc"}
     text = "NAME\n       tools\n\nDESCRIPTION\n       About tools.\n\n"

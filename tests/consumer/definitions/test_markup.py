@@ -1,4 +1,4 @@
-"""A term that markup names is defined by the text next to it; lists of values are not definitions."""
+"""Terms in bold, `dfn` or definition lists are defined by the text next to them; lists of values define nothing."""
 
 import tempfile
 from pathlib import Path
@@ -61,7 +61,7 @@ def test_an_entry_of_an_html_definition_list_is_found_without_defining_words(ter
     assert _defined(docx(written, styles=styles), "docx") == expected
 
 
-def test_all_terms_and_bodies_of_a_definition_list_entry_are_kept() -> None:
+def test_all_terms_and_paragraphs_of_a_definition_list_entry_are_kept() -> None:
     source = "<dl><dt>ledger<dt>book<dd>record of payments<dd><p>kept by the clerk</p><dt>folio<dd>page of it</dl>"
     body = "record of payments kept by the clerk"
     assert _defined(source) == [("ledger", body), ("book", body), ("folio", "page of it")]
@@ -128,7 +128,7 @@ def test_bold_terms_in_a_word_file_are_read_like_those_in_a_web_page() -> None:
     ]
 
 
-def test_marked_terms_alone_on_a_line_are_found_under_a_heading_of_definitions() -> None:
+def test_bold_terms_alone_on_a_line_are_found_under_a_heading_of_definitions() -> None:
     source = "<h2>{0}</h2><p><b>hall</b></p><p>hut beside the field</p><p><b>gate</b></p><p>way in for guests</p>"
     expected = [("hall", "hut beside the field"), ("gate", "way in for guests")]
     assert _defined(source.format("Definitions")) == expected
@@ -165,7 +165,7 @@ def test_emphasised_text_that_labels_a_value_or_asks_a_question_is_not_read_as_a
     assert _defined(source) == []
 
 
-def test_marked_terms_are_stored_in_the_generation_and_removed_when_their_document_is_removed(tmp_path: Path) -> None:
+def test_spans_of_terms_in_markup_are_stored_in_the_index_and_removed_with_their_document(tmp_path: Path) -> None:
     pages = {"a.html": "<dl><dt>ledger<dd>record of payments</dl>", "b.md": "**Note**: nothing is marked here.\n"}
     run_ingest(tmp_path / "data", write_files(tmp_path / "docs", pages))
     with writing(tmp_path / "data") as store:

@@ -17,7 +17,7 @@ def test_a_short_start_of_a_sentence_above_list_items_is_not_read_as_a_heading()
     assert defined(text) == [("Incident", "any event by which goods (a) are lost, (b) are broken.")]
 
 
-def test_list_items_beside_a_definition_are_not_part_of_the_definition() -> None:
+def test_the_next_items_of_a_list_are_not_part_of_the_definition_in_one_item() -> None:
     text = '(h) "Fee" means a sum of money\n\n(i) "Tag" means a mark of lead\n\n(j) the rest\n'
     assert defined(text) == [("Fee", "a sum of money"), ("Tag", "a mark of lead")]
 

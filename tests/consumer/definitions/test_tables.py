@@ -1,4 +1,4 @@
-"""Tables of definitions are read in every notation of the readers, and across pages."""
+"""Tables of definitions are read in each notation that file readers produce, and across pages."""
 
 import pytest
 from elt_llm_consumer.jobs.sections import GlossarySection

@@ -54,7 +54,7 @@ def test_purview_names_are_term_paths_joined_by_underscores_and_parent_terms_com
     ]
 
 
-def test_purview_files_use_only_purview_statuses(tmp_path: Path) -> None:
+def test_purview_files_use_only_statuses_that_purview_accepts(tmp_path: Path) -> None:
     rows = purview(glossary_result(), tmp_path)
     assert {row["Status"] for row in rows} <= {"Draft", "Approved", "Alert", "Expired"}
     assert [row["Status"] for row in rows] == ["Approved", "Alert", "Expired", "Alert"]

@@ -1,4 +1,4 @@
-"""The description of the difference between two definitions names the words of each place once."""
+"""Two definitions of a term are described by the words in which they differ and their documents, each named once."""
 
 import pytest
 from elt_llm_consumer.glossary.comparison import DefinitionText, describe_difference

@@ -38,7 +38,7 @@ def test_sentences_with_a_quoted_term_that_were_not_read_are_counted_as_missed_d
     assert _missed(text, patterns=["list"]) == (["Site", "Plot"], 2, True)
 
 
-def test_table_rows_and_marked_terms_in_alphabetical_order_count_as_glossary_entries_under_any_heading() -> None:
+def test_alphabetical_table_rows_and_terms_after_a_dollar_sign_count_as_glossary_entries_under_any_heading() -> None:
     rows = "".join(f"| {name} | a long explanation of this thing |\n" for name in ("ash", "beech", "elm", "fir", "oak"))
     assert _missed(f"# Trees\n\n| Name | About |\n|---|---|\n{rows}", patterns=["sentence"])[0][-5:] == [
         *("ash", "beech", "elm", "fir", "oak")

@@ -1,4 +1,4 @@
-"""The handbook job finds candidates and relationships in rules."""
+"""The handbook job finds candidate entities and their relationships in the rules of a handbook."""
 
 import pytest
 from elt_llm_consumer.evidence import JobResult, Row
@@ -110,7 +110,7 @@ def test_candidate_entities_are_defined_terms_and_nouns_that_are_subject_or_obje
         ("invoice", "document", "inferred"),
     ],
 )
-def test_the_kind_of_a_candidate_comes_from_its_definition_its_name_or_its_verbs_in_this_order(
+def test_the_kind_of_a_candidate_entity_comes_from_its_definition_its_name_or_its_verbs_in_this_order(
     name: str, kind: str, verdict: str
 ) -> None:
     row = candidate(result_of(context()), name)

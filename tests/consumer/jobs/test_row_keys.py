@@ -49,7 +49,7 @@ def test_row_keys_are_equal_only_if_the_row_inputs_are_equal(
     assert key != keys.of(RowMaterial(first, (*second, "more")))
 
 
-def test_a_changed_recipe_version_changes_only_the_keys_of_rows_that_a_language_model_writes(
+def test_a_changed_version_of_the_prompts_changes_only_the_keys_of_rows_that_a_language_model_writes(
     context: JobContext, keys: RowKeys
 ) -> None:
     other = RowKeys(context, KIND, 2)

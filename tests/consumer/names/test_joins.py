@@ -50,7 +50,7 @@ def test_each_pair_of_names_is_joined_by_the_most_reliable_method() -> None:
     assert not joined.right_alone
 
 
-def test_items_with_merely_similar_names_are_listed_but_not_joined() -> None:
+def test_pairs_with_merely_similar_names_are_listed_as_near_but_not_joined() -> None:
     joined = _joined(["Welfare Officer", "Data Owner"], ["Club Welfare Officer", "Data Steward"])
     assert joined.joins == ()
     assert joined.left_alone == ("Data Owner", "Welfare Officer")
@@ -77,7 +77,7 @@ def test_a_column_of_alternative_names_joins_items_and_the_reason_is_given() -> 
     assert joined.joins == (JoinPair("l", "r", "alias", 1.0, "'Vetting' is also called 'Background Check'."),)
 
 
-def test_near_duplicates_and_aliases_planted_among_many_items_are_joined() -> None:
+def test_aliases_and_other_spellings_of_a_name_are_joined_among_similar_names_of_other_things() -> None:
     planted = [
         ("Sin Bin", "Temporary Dismissal"),
         ("Referee", "Match Officials"),

@@ -85,13 +85,13 @@ def test_a_name_takes_precedence_over_an_alias_of_another_name() -> None:
         ("It is the Result Form that counts.", "longer name"),
     ],
 )
-def test_a_single_word_is_a_certain_mention_only_if_capitalized_within_a_sentence(text: str, doubt: str) -> None:
+def test_a_single_word_surely_means_the_name_only_if_capitalized_within_a_sentence(text: str, doubt: str) -> None:
     (mention,) = Names(["Result"]).mentions(text)
     assert mention.doubt == doubt
     assert mention.certain == (doubt == "")
 
 
-def test_a_name_of_several_words_is_a_certain_mention_in_lower_case_too() -> None:
+def test_the_words_of_a_name_such_as_team_sheet_surely_mean_the_name_in_lower_case_too() -> None:
     mention = Mention(3, 13, "Team Sheet", "team sheet", "Team Sheet")
     assert Names(["Team Sheet"]).mentions("no team sheet") == [mention]
 
@@ -130,7 +130,7 @@ def test_the_searched_forms_of_a_name_are_the_name_its_parts_and_its_aliases_wit
         ("CWO", "Club Welfare Officer", "fuzzy"),
     ],
 )
-def test_two_spellings_of_a_name_are_recognised_as_alike_and_near_duplicates_are_not(
+def test_two_spellings_of_a_name_are_recognised_as_alike_and_similar_names_of_two_things_are_not(
     left: str, right: str, how: str
 ) -> None:
     assert Names([], _ALIASES).likeness(left, right).how == how

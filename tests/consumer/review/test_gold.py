@@ -176,7 +176,7 @@ def test_joins_and_fields_that_equal_the_gold_file_are_counted_as_all_correct(go
     assert report.share("found cells with the right words").value == 1
 
 
-def test_a_wrongly_joined_near_duplicate_is_reported(gold_catalog: Path) -> None:
+def test_a_wrong_join_of_an_entity_with_a_similar_name_is_reported(gold_catalog: Path) -> None:
     report = compare_with_gold(
         catalog(entity("Loan", absent_cell()), entity("Shelf", LOAN, "s1")), gold_catalog, [CORPUS]
     )

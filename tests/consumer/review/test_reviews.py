@@ -169,7 +169,7 @@ def test_a_file_that_is_not_a_review_sheet_is_refused(name: str, content: bytes,
         read_sheet(tmp_path / name)
 
 
-def test_the_review_overview_counts_fresh_stale_and_lost_reviews(loaded: LoadedSettings) -> None:
+def test_the_review_overview_lists_reviews_as_fresh_stale_or_without_a_row(loaded: LoadedSettings) -> None:
     _import(loaded, *(_line(f"Term 0{number}", "APPROVED", "Registrar") for number in range(3)))
     _change(loaded, "a thing of the number 0", "something else")
     _change(loaded, "Term 01 means", "Term 01 is")
@@ -260,7 +260,7 @@ def test_a_review_that_rejects_a_row_without_naming_a_reviewer_is_refused(loaded
     assert (report.taken, report.problems) == (0, ("row 2: the rejection of 'Term 00' needs the name of its reviewer",))
 
 
-def test_a_review_that_is_refused_as_older_stays_in_the_history(loaded: LoadedSettings) -> None:
+def test_a_review_that_may_not_replace_a_newer_review_is_added_to_the_history(loaded: LoadedSettings) -> None:
     run(loaded)
     of_ann, of_bob = (
         _line_of(loaded, "Term 00", status, who) for status, who in (("APPROVED", "Ann"), ("REJECTED", "Bob"))

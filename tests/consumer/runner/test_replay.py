@@ -1,4 +1,4 @@
-"""Each output has a receipt, and a replay compares the receipt with the current state."""
+"""Each output has a receipt (the record of its inputs), and a replay compares the receipt with the current state."""
 
 import hashlib
 import json
@@ -34,7 +34,7 @@ def _ingest(loaded: LoadedSettings, **documents: str) -> None:
     run_ingest(loaded.data_dir, loaded.project / "docs", allow_delete=True)
 
 
-def test_every_output_has_a_receipt_with_its_hash(loaded: LoadedSettings) -> None:
+def test_every_output_file_has_a_receipt_that_contains_the_hash_of_the_file(loaded: LoadedSettings) -> None:
     written = outputs_of(loaded)
     folder = loaded.project / "out"
     assert len(written) == 5

@@ -101,14 +101,14 @@ class CatalogIndex:
 
     @cached_property
     def to_terms(self) -> JoinResult:
-        """The matches between entities of the types that the job file selects and defined terms (by key in `terms`)."""
+        """The matches between defined terms (by key in `terms`) and entities of the types selected in the job file."""
         types = self.section.entity_types
         drawn = [one for one in self.drawn.values() if not types or one.type in types]
         return join_names(entity_items(drawn), self._named_terms, self.names, self.section.least_likeness)
 
     @cached_property
     def terms_to_sheets(self) -> JoinResult:
-        """The matches between the terms that match no entity and the fact sheets that match no entity."""
+        """The matches between those defined terms and those fact sheets that match no entity."""
         alone = set(self.to_terms.right_alone)
         free = [self.sheets[key] for key in self.to_sheets.right_alone]
         left = [one for one in self._named_terms if one.key in alone]
@@ -182,7 +182,7 @@ class CatalogIndex:
 
 
 def _is_common_word(name: str) -> bool:
-    """Return whether a term has only stopwords and verbs, such as "must", which occur in rules about other terms."""
+    """Return whether a term consists only of stopwords and verbs such as "must", which rules about any term use."""
     small = stopwords_of("en") | stopwords_of("de")
     words = name.split()
     return not name.isupper() and all(

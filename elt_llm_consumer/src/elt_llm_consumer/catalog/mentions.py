@@ -63,7 +63,7 @@ class MentionFilter:
                     usage["small"] += mention.doubt == "small letters"
 
     def counted(self, name: str) -> Mapping[int, list[Mention]]:
-        """Return the mentions that really mean a name, by statement number. Their offsets are in the document."""
+        """Return, by statement number, the mentions that really mean a name, with their offsets in the document."""
         if name not in self._by_name:
             return {}
         found = self._by_name[name]
@@ -206,7 +206,7 @@ class StatementIndex:
     def _by_headings(self) -> tuple[Mapping[str, set[int]], Mapping[str, set[int]]]:
         """Return two mappings from a name to the numbers of the statements below a heading that is the name.
 
-        The first contains only the statements whose nearest heading is the name; the second contains all of them.
+        The first contains only statements whose nearest heading is the name; the second also those below subheadings.
         """
         by_key = {"".join(self.names.key(form)): name for name in self.names.names for form in self.names.forms(name)}
         by_key |= {"".join(self.names.key(name)): name for name in self.names.names}
@@ -254,7 +254,7 @@ class FieldSubject:
         A quote is about the name if it mentions the name, or is under a heading that is the name. If the sentence
         itself mentions the name, any mention in the section of the quote is enough, because a model often adds a name
         to facts about other entities. A pronoun at the start of a sentence counts as the name if the previous sentence
-        is `kept` in the value and starts with the name.
+        starts with the name and becomes part of the field's value (`kept`).
         """
         about, subject = [], False
         for sentence, stays in zip(sentences, kept, strict=True):
@@ -278,7 +278,7 @@ class FieldSubject:
         return any(one.number in self._numbers or (one.headings and self._mentions(one.headings[-1])) for one in quoted)
 
     def _has_name_in_section(self, quote: Quote) -> bool:
-        """Return whether the name is in a heading above the quote, or in the quote's chunk within the same section."""
+        """Return whether the name is in a heading above the quote, or in the quoted chunk's text in that section."""
         chunk = quote.chunk
         if self.statements is None:
             return bool(self._mentions(f"{chunk.section or ''}\n{chunk.text}"))

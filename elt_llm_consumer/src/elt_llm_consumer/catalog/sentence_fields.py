@@ -103,9 +103,9 @@ def has_condition(text: str) -> bool:
 
 
 def _responsible(named: NamedStatement, answers: CueMatcher) -> str:
-    """Return who is responsible for the named thing, or "".
+    """Return who is responsible for the thing that the statement names, or "".
 
-    A phrase that `answers` matches, such as "responsible for", must be directly before the name. "Responsible for the
+    `answers` finds phrases such as "responsible for"; one must be directly before the name. "Responsible for the
     yearly report on Loans" does not make anybody responsible for loans.
     """
     statement = named.statement
@@ -125,7 +125,7 @@ def _responsible(named: NamedStatement, answers: CueMatcher) -> str:
 
 
 def _is_coordinated(before: str) -> bool:
-    """Return whether the text before a name holds only articles and other names of its list: "Loans, Cards and"."""
+    """Return whether the text before a name contains only other names of the same list: "Loans, Cards and"."""
     *names, last = _COORDINATION.split(before)
     bare = [_ARTICLE.sub("", name.strip()) for name in names]
     return bool(_ONLY_ARTICLES.match(last)) and all(
@@ -134,7 +134,7 @@ def _is_coordinated(before: str) -> bool:
 
 
 def _is_about_another(named: NamedStatement) -> bool:
-    """Return whether a sentence starts with another name, and mentions this name only after a preposition or "if".
+    """Return whether a sentence starts with another name, and has the entity only after a preposition or "if".
 
     "Books that are evidence in a Complaint are kept until the Complaint is closed" is about books.
     """
@@ -192,14 +192,14 @@ class SentenceField:
         self._answers = CueMatcher(settings.answers)
 
     def depends_on_search(self, named: Sequence[NamedStatement], most: int) -> bool:
-        """Return whether the scores of a search could change the choice of the best `most` candidates."""
+        """Return whether scores from a search could change which candidates are among the best `most`."""
         likely = self.candidates(named, {}, _MORE)
         return len(likely) > most or any(one.score < self._settings.least_score for one in likely)
 
     def candidates(
         self, named: Sequence[NamedStatement], search_scores: Mapping[int, float], below: float = 0.0
     ) -> list[FieldCandidate]:
-        """Return the statements that may give the value, best first. The minimum score is `least_score` less `below`.
+        """Return the statements that may give the value, best first, with scores of at least `least_score` - `below`.
 
         `search_scores` maps statement numbers to the scores that the search gave them.
         """

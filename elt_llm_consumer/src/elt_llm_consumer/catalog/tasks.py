@@ -53,7 +53,7 @@ def _fact_sheet_value(sheet: FactSheet, column: str) -> str:
 
 
 def _source_cell(value: str | tuple[str, ...], evidence: Sequence[Evidence], note: str) -> Cell:
-    """Return a cell with verdict `found`; without evidence, a cell with verdict `inferred` and the note."""
+    """Return a cell with a value of the model or inventory: `found` with its evidence, or `inferred` without any."""
     return found_cell(value, evidence) if evidence else inferred_cell(value, note)
 
 
@@ -99,7 +99,7 @@ _HEADING_SCORE, _MENTION_SCORE = 0.5, 0.6  # scores of evidence that only shares
 class _DomainVotes:
     """The votes of one entity on a term's domain. An entity that occurs together with a term votes for its own domain.
 
-    `count` is the number of votes. `weight` is `count`, reduced if many statements name the entity.
+    `count` is the number of votes. `weight` is `count`, reduced for an entity that many statements name.
     """
 
     domain: str
@@ -370,7 +370,7 @@ class CatalogTermTask(_CatalogTask):
 
 
 def _cell_inputs(cell: Cell) -> Mapping[str, Any]:
-    """Return a cell as JSON for the inputs of its row. Scores are left out, because unrelated documents change them."""
+    """Return a cell as JSON. Scores are left out, because other documents change them and the row would be remade."""
     places = [[one.collection, one.document_id, one.quote, one.about] for one in cell.evidence]
     return {"value": cell.value, "verdict": cell.verdict, "note": cell.note, "places": places}
 
@@ -432,7 +432,7 @@ class RelationshipTask(RowTask):
 
 
 def _score(one: NamedStatement, other: NamedStatement) -> float:
-    """Return a score for a sentence that names two entities: higher if both mentions are certain and close together."""
+    """Return a score for a sentence that names two entities: higher if both are surely meant and close together."""
     base = _BOTH_SURE if one.certain and other.certain else _ONE_UNSURE
     apart = min(max(a, c) - min(b, d) for a, b in one.mentions for c, d in other.mentions)
     return round(base + (_NEAR if apart <= _NEAR_CHARACTERS else 0), 4)

@@ -50,7 +50,7 @@ class TableField:
     def candidates(self, name: str, *, similar: bool = False) -> list[FieldCandidate]:
         """Return the field's values in table rows about a name, best first.
 
-        If `similar`, use the headers that contain a configured header and more words: "Retention in the system".
+        If `similar`, use longer headers that contain a configured header: "Retention in the system" for "Retention".
         """
         keys, found = self._keys(name), []
         for statement, value in self._similar if similar else self._rows:
@@ -144,7 +144,7 @@ class TextField:
         self._duties = TableField(settings.listed_under, statements, section.record_words)
 
     def facts(self, name: str, *, deeper: bool = False, with_chunks: bool = False) -> FieldFacts:
-        """Return what the texts state about this field of `name`. `deeper` doubles `top_k`. Raises RetrievalError."""
+        """Return what the texts state on this field of `name`; `deeper` doubles the chunks. Raises RetrievalError."""
         named = [
             one
             for one in self._statements.of(name)
@@ -185,9 +185,9 @@ class TextField:
         return FieldFacts(cell, (*own, *chunks) if with_chunks else ())
 
     def search_further(self, name: str, facts: FieldFacts, ask: AskModel) -> FieldFacts:
-        """Search further. Return the facts with the new chunks in front, or `facts` itself if no chunk is new.
+        """Let the language model choose further searches. Return `facts` with the newly found chunks in front.
 
-        Raises RetrievalError if a search fails, and the errors of `ask`.
+        Raises RetrievalError if a search fails, and the errors of `ask`, which calls the model.
         """
         if self._engine is None or not self.settings.question:
             return facts

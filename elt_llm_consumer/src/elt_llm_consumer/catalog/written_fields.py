@@ -67,9 +67,9 @@ class FieldWriter:
         return before + _prompt(name, field, settings, forms, kept), replace(facts, chunks=tuple(kept))
 
     def cell(self, facts: FieldFacts, prompt: str, ask: AskModel, topic: FieldSubject) -> Cell:
-        """Return a cell with the sentences of the reply that the chunks support; if none are, the cell in `facts`.
+        """Return a cell with the sentences of the reply that the chunks support; without any, the cell in `facts`.
 
-        If the quotes of a sentence are not about the topic, the verdict of the cell is only `inferred`. Raises the
+        If the quotes of a sentence are not about the entity or term, the verdict is only `inferred`. Raises the
         errors of `ask`, except UnusableReply.
         """
         try:

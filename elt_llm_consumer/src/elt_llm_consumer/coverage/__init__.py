@@ -1,1 +1,1 @@
-"""Measure how well the texts cover an enterprise model: count statements about each entity, and find gaps in both."""
+"""Measure how well the texts cover an enterprise model: count statements on each entity, and find what each lacks."""

@@ -46,7 +46,7 @@ COVERAGE_CLASSES: tuple[CoverageClass, ...] = get_args(CoverageClass)
 
 @dataclass(frozen=True)
 class CoverageMeasure:
-    """Counts of the rules, statements, sections and headings about one entity. An uncertain statement counts half."""
+    """Counts of the rules, statements, sections and headings about one entity. A doubtful mention counts half."""
 
     defined: bool
     statements: float
@@ -158,7 +158,7 @@ class CoverageTask(RowTask):
         return found_cell(name, evidence, confidence=1.0, note=measured.reason)
 
     def _evidence(self) -> tuple[Evidence, ...]:
-        """Return the best quotes. Certain mentions come first, then the first statements of sections, then rules."""
+        """Return the best quotes: those that surely mean the entity, then the first of each section, then rules."""
         statements = self._statements or self._headings
         seen: dict[str, int] = {}
         ranked = []

@@ -34,7 +34,7 @@ _SENTENCE = re.compile(r"[.;:!?|]\s|\n\s*\n")
 
 
 def find_abbreviations(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
-    """Yield a possible definition for each short form whose long form is found. Its term is the short form."""
+    """Yield a possible definition for each short form with a long form nearby: the long form defines the short form."""
     text = layout.text
     yield from _unbracketed_abbreviations(text)
     for bracket in _BRACKET.finditer(text):
@@ -244,7 +244,7 @@ def _first_party(words: "list[re.Match[str]]") -> int | None:
 
 
 def _start_of_same_name(words: "list[re.Match[str]]", start: int, found: "re.Match[str]") -> int:
-    """Return the index of the determiner before a name that contains the words of the term; `start` if there is none.
+    """Return the index of the determiner ("the") before a name with the words of the term; without one, `start`.
 
     For example, the meaning of "the Charter of Rights of the Union ('Charter')" is only the name that contains
     "Charter".
@@ -259,7 +259,7 @@ def _start_of_same_name(words: "list[re.Match[str]]", start: int, found: "re.Mat
 
 
 def _first_word_of_name(words: "list[re.Match[str]]", start: int, found: "re.Match[str]") -> int | None:
-    """Return the index, `start` or later, of the first word of the meaning of a term in brackets; None if not found."""
+    """Return the index, not below `start`, of the first word of the meaning before a bracketed term; else None."""
     begins = [
         number
         for number, word in enumerate(word.group() for word in words)
@@ -287,7 +287,7 @@ def _is_kind(words: "list[re.Match[str]]", number: int) -> bool:
 
 
 def _unquoted_terms(layout: DocumentLayout, piece: TextPiece) -> Iterator[DefinitionDraft]:
-    """Yield definitions with an unquoted term in brackets: several capitalized words, or one that occurs again."""
+    """Yield definitions with an unquoted term in brackets: capitalized words, or one that occurs again later."""
     text = layout.text
     for found in _CAPITALS.finditer(text, piece.start, piece.end):
         body = _meaning_before(text, piece, found)

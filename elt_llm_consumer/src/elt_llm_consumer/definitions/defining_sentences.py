@@ -177,7 +177,7 @@ def _leads_to_items(layout: DocumentLayout, number: int) -> bool:
 
 
 def _piece_definitions(layout: DocumentLayout, piece: TextPiece, stop: int) -> Iterator[DefinitionDraft]:
-    """Yield the definitions in a sentence or part of one. A list that continues the sentence ends at `stop`."""
+    """Yield the definitions in a sentence or part of one. A list that continues it is included, up to `stop`."""
     text = layout.text
     inverted = _read_inverted(text, piece.start, piece.end)
     if inverted is not None:
@@ -225,7 +225,7 @@ def _definitions_after_verb(
 
 
 def _abbreviation_meaning(text: str, subject: DefinedSubject, begin: int, end: int) -> tuple[int, int] | None:
-    """Return the span of the long form after the verb; None if the subject does not abbreviate these words."""
+    """Return the span of the long form in "BOC is short for bill of charges"; None if the letters do not fit."""
     short = text[slice(*subject.terms[0])]
     if not is_short_form(short):
         return None

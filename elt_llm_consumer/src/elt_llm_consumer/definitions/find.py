@@ -184,7 +184,7 @@ def _shortened_draft(layout: DocumentLayout, draft: DefinitionDraft, settings: G
 
 
 def _reclassified_draft(layout: DocumentLayout, draft: DefinitionDraft) -> DefinitionDraft:
-    """Set the pattern to `abbreviation` if the text is only a long form, to `reference` if it only refers elsewhere.
+    """Set the pattern to `abbreviation` if the text is only a long form, to `reference` if it is only "see ...".
 
     The short name in "the Charter of Rights of the Union ('Charter')" is an abbreviation too.
     """

@@ -175,7 +175,7 @@ class DocumentLayout:
 
     @cached_property
     def _rows(self) -> frozenset[int]:
-        """The offsets of table rows. A line with one bar inside is a row only next to another row."""
+        """The offsets of table rows. A line with only one inner bar ("a | b") is a row only next to another row."""
         lines = self.lines
         alike = [is_table_row(line.text) for line in lines]
         joined = {
@@ -268,7 +268,7 @@ def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def with_marks(text: str, start: int, end: int, term: tuple[int, int]) -> tuple[int, int]:
-    """Return the span, extended by quotes, emphasis marks and a bracket around the term at its start or end."""
+    """Return the span. If it starts or ends with the term, include the quotes or emphasis marks around the term."""
     opening = _OPENING.search(text, max(0, term[0] - _MAX_MARKS), term[0])
     if opening and term[0] == start:
         start = opening.start()
@@ -318,7 +318,7 @@ class DefinitionExtent:
         self._layout = layout
 
     def end(self, number: int, end: int) -> int:
-        """Return the end of a definition that extends at least to `end` in pieces[number], a sentence or list item.
+        """Return the end of a definition that extends at least to `end`. pieces[number] is its first sentence or item.
 
         The definition may continue in a list, on the next page, or in a sentence such as "It includes ...".
         """
@@ -360,7 +360,7 @@ class DefinitionExtent:
     def _list(self, number: int, own: str) -> int:
         """Return the number of the last item of the list under pieces[number].
 
-        `own` is the marker style of the outer list, to which the definition belongs: its next item ends the inner list.
+        `own` is the marker style of the outer list in which the definition is an item: its next item ends the list.
         """
         pieces = self._layout.pieces
         first = ""

@@ -138,7 +138,7 @@ class EntryReader:
         return self._below(lines, number)
 
     def _numbered(self, lines: Sequence[TextLine], number: int) -> ListEntry | None:
-        """Return the entry under a number such as "3.1": a term, other names, a meaning and notes. None otherwise."""
+        """Return the entry on the lines below a number such as "3.1": term, other names, meaning, notes; else None."""
         label = _LABEL.match(lines[number].text)
         if label is None:
             return None
@@ -351,7 +351,7 @@ def _opens_definition(line: TextLine) -> bool:
 
 
 def _bare_term(line: TextLine) -> tuple[int, int]:
-    """Return the span of the term on a line of its own, without quotes and emphasis."""
+    """Return the span of the term in a line that holds only the term, without quotes and emphasis around it."""
     marked = QUOTED_TERM.match(line.text)
     mark = _TERM_MARK.match(line.text)
     whole = (mark.end() if mark else 0, len(line.text))
@@ -418,7 +418,7 @@ class DefinitionLists:
     def _defines(self, run: Sequence[ListEntry], before: TextLine | None, *, after: bool) -> bool:
         """Return whether consecutive entries define terms.
 
-        `after` means that they follow other defining entries under the same heading.
+        `before` is the line above them. `after` means that other entries under the same heading define terms.
         """
         if not all(_NAME.match(self._layout.text[slice(*entry.draft.term)]) for entry in run):
             return False

@@ -50,7 +50,7 @@ def _holds_values(entries: Sequence[tuple[str, str]], values: Sequence[bool]) ->
 
 
 def _is_name(term: str, body: str) -> bool:
-    """Return whether the text of an entry is a name: two to four capitalized words, but not the term's long form."""
+    """Return whether an entry's text is a name such as "Jules Verne". A long form does not count as a name."""
     return _NAME.match(body) is not None and body.istitle() and not is_short_form(term.strip())
 
 
@@ -105,7 +105,7 @@ def find_marked_terms(layout: DocumentLayout, settings: GlossarySection) -> Iter
 
 
 def _definition_lists(layout: DocumentLayout, settings: GlossarySection) -> Iterator[DefinitionDraft]:
-    """Yield the entries of all definition lists, except for lists of values.
+    """Yield the entries of all definition lists, except for lists of values such as opening hours.
 
     A definition that is too long is shortened to its first paragraph.
     """
@@ -168,7 +168,7 @@ def _may_be_term(term: str) -> bool:
 
 
 def _marked_draft(text: str, term: Span, body: Span, pattern: str, score: float) -> DefinitionDraft:
-    """Return a possible definition, without a colon after its term. A short form in brackets is its abbreviation."""
+    """Return a possible definition. Its term has no final colon; "(AR)" after the term becomes its abbreviation."""
     start, end = trim_span(text, *term)
     tail = _TAIL.search(text[start:end])
     end = start + tail.start() if tail and tail.start() else end
@@ -212,7 +212,7 @@ class _MarkedSentences:
     def _body(self, number: int, start: int, end: int) -> tuple[Span, str]:
         """Return the span and pattern of the definition of a marked term.
 
-        The definition follows a sign or verb, precedes "is called", or is the whole sentence.
+        The definition follows a sign ("**X**: ...") or verb, precedes "is called", or is the whole sentence.
         """
         piece = self._layout.pieces[number]
         stop = self._extent.end(number, piece.end)
@@ -226,7 +226,7 @@ class _MarkedSentences:
         return trim_definition(self._text, begin, stop), "sentence"
 
     def _after(self, start: int, end: int, stop: int) -> tuple[int, str] | None:
-        """Return the start and pattern of a definition after its term; None if no sign or verb introduces it."""
+        """Return the start and pattern of a definition after its term; None without a sign (":") or verb before it."""
         sign = _SIGN.match(self._text, end, stop)
         if sign is not None:
             return sign.end(), "sentence"
@@ -246,7 +246,7 @@ class _MarkedSentences:
     def leading(self) -> Iterator[DefinitionDraft]:
         """Yield the definitions in paragraphs that start with an emphasized term.
 
-        Whether they are definitions is decided for consecutive paragraphs together.
+        Consecutive paragraphs are judged together: if at least half are surely definitions, all count as definitions.
         """
         run: list[tuple[int, DefinitionDraft, bool]] = []
         for start, end in self._marked.leading:
@@ -260,7 +260,7 @@ class _MarkedSentences:
         yield from _run_drafts(run)
 
     def _lead(self, start: int, end: int) -> tuple[int, DefinitionDraft, bool] | None:
-        """Read a paragraph that starts with emphasis: its last line, its definition, and whether this is certain."""
+        """Read a paragraph that starts with emphasis: its last line, its definition, and whether it surely is one."""
         number = bisect_right(self._lines, start) - 1
         piece = self._piece(start)
         place = bisect_right(self._listed, start) - 1
@@ -314,7 +314,7 @@ class _MarkedSentences:
 
 
 def _run_drafts(run: Sequence[tuple[int, DefinitionDraft, bool]]) -> Iterator[DefinitionDraft]:
-    """Yield the definitions in consecutive paragraphs: all if at least half are certain; else only the certain ones."""
+    """Yield the sure definitions in consecutive paragraphs; if at least half of the paragraphs are sure, yield all."""
     share = sum(sure for _, _, sure in run) / len(run) if run else 0
     for _, draft, sure in run:
         if sure or (len(run) > 1 and share >= _SHARE):

@@ -52,10 +52,10 @@ _MAX_SHORT_FORM = 12  # maximum characters of an abbreviation in brackets
 class DefinedSubject:
     """The subject of a sentence: the spans of its terms, and how the terms are written.
 
-    The terms are `marked` if they are in quotes or emphasis, and `bold` if they are in bold. They are `sure` if the
-    text presents them as terms, `named` if they follow "the term", and `led` if they follow "the term" or a phrase such
-    as "In these Rules". They are `one` if they are capitalized and follow "a", `general` if they follow "a" or no
-    article, and `doing` if the subject may be a clause, such as "paying late".
+    `marked`: they are in quotes or emphasis. `bold`: they are in bold. `sure`: the text presents them as terms.
+    `named`: they follow "the term". `led`: they follow "the term" or a phrase such as "In these Rules". `one`: they are
+    capitalized and follow "a". `general`: they follow "a" or no article. `doing`: the subject may be a clause, such as
+    "paying late".
     """
 
     terms: tuple[tuple[int, int], ...]
@@ -213,8 +213,8 @@ _MIN_WORDS, _MAX_SUBJECT_WORDS, _REACH = 4, 5, 14
 def defines(text: str, subject: DefinedSubject, kind: str, start: int, end: int, *, region: bool) -> bool:
     """Return whether text[start:end], the text after a verb, defines the subject.
 
-    `kind` is the kind of verb, such as "is" or "includes". `region` means that the text is under a heading of
-    definitions. If no words follow the verb, the definition is the list below, which a colon must introduce.
+    `kind` is the kind of verb, such as "is" or "includes". `region` means that the text is under a heading such as
+    "Definitions". If no words follow the verb, the definition is the list below, which a colon must introduce.
     """
     body = text[start:end]
     if not any(map(str.isalpha, body)):
@@ -249,7 +249,7 @@ def is_phrase(body: str) -> bool:
 
 
 def _names_parts(subject: DefinedSubject, kind: str, body: str, *, region: bool) -> bool:
-    """Return whether "includes", "covers" or "exists where" states the scope of a term, not the contents of a thing."""
+    """Return whether "includes", "covers" or "exists where" defines a term, as in "'Car' includes a van"."""
     if kind == "covers":
         return (subject.marked or subject.named) and not _NOT_BODY.match(body)
     if kind == "when":

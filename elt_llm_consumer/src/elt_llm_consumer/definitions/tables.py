@@ -80,7 +80,7 @@ class TableHeaders:
         return None
 
     def likely(self, cells: Sequence[str], *, announced: bool) -> DefinitionColumns | None:
-        """Return the columns if the first header is known and the second may be that of the meanings, else None.
+        """Return the columns if the first header is known for terms and the second may be one for meanings, else None.
 
         `announced` means that the table is under a heading of definitions. Then the second header may be any header
         that does not clearly mean something else, such as a page number.

@@ -25,7 +25,7 @@ SheetLine = tuple[str | int | float, ...]
 
 
 def column_names(table: Table) -> tuple[str, ...]:
-    """Return the column names of a table: identity columns, review columns, and three columns for each field."""
+    """Return the column names: table, key and name, groups, review, three columns for each field, and notes."""
     fields = (part for column in table.columns for part in (column, f"{column}: verdict", f"{column}: evidence"))
     return (
         *IDENTITY_COLUMNS,

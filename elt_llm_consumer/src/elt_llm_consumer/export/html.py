@@ -22,7 +22,7 @@ _LEFT = 90  # space for lines that curve to the left of the first column
 def relationship_graph(result: JobResult) -> dict[str, Any] | None:
     """Return the positions of nodes, domains and edges; None if there are no relationships.
 
-    Entities that have no row of their own are in a box without a name. Equal results give equal drawings.
+    Each domain is a box. Entities without a row of their own are in a box without a name. The result is repeatable.
     """
     edges = [row for table in result.tables if table.name == "relationships" for row in table.rows]
     edges = [row for row in edges if all(_end_name(row, end) for end in _END_COLUMNS)]
@@ -46,7 +46,7 @@ def _end_name(row: Row, end: str) -> str:
 def _layout_boxes(domains: Mapping[str, Sequence[str]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int, int]:
     """Return the positions of nodes and boxes, and the width and height of the drawing.
 
-    Each box is added to the shortest column, or to the first of several equally short ones.
+    Each box (domain) is added to the column of boxes that is shortest so far, or to the first of equally short ones.
     """
     columns = [_MARGIN] * min(_COLUMNS, len(domains))
     nodes: list[dict[str, Any]] = []
@@ -68,7 +68,7 @@ CLASSES = ("STRONG", "MODERATE", "THIN", "ABSENT")
 
 
 def heat_map(result: JobResult) -> dict[str, Any] | None:
-    """Return counts and shares (0 to 1) of coverage classes or found fields per domain; None without domains."""
+    """Return, for each domain, counts and shares (0 to 1) of coverage classes or found values; None without domains."""
     grouped = (it for it in result.tables if it.name != "relationships" and any(row.group for row in it.rows))
     table = next(grouped, None)
     if table is None:

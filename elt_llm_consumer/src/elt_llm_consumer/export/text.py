@@ -74,14 +74,14 @@ def escape_formula(text: str) -> str:
 
 
 def unescape_formula(text: str) -> str:
-    """Undo `escape_formula`, except for the characters that it replaced."""
+    """Remove the apostrophe that `escape_formula` added. Characters replaced with U+FFFD are not restored."""
     return text[1:] if text[:1] == FORMULA_ESCAPE and _is_formula(text[1:]) else text
 
 
 def safe_name(text: str) -> str:
     """Return a name for import files: on one line, and without leading characters that would need an apostrophe.
 
-    Import files repeat a name in paths, and an added apostrophe would make the two differ.
+    Import files repeat a name within paths, in which the apostrophe before the name would be missing.
     """
     name = one_line(printable(text))
     return name.lstrip("".join((*_FORMULA, FORMULA_ESCAPE, _INVISIBLE))) or (f"({name})" if name else "")

@@ -22,7 +22,7 @@ _BROKEN_WORD = re.compile(r"(?<=\w)[-\u00ad]\s{1,4}(\w)")
 
 
 class DefinitionComparer:
-    """Compares definitions by numbers, negations, names, words and meaning, as answers are checked against chunks."""
+    """Compares two definitions by numbers, negations, names, words and meaning: does each support the other?"""
 
     def __init__(self, embedding: EmbeddingModel, tokeniser: KeywordTokeniser) -> None:
         self._embedding, self._tokeniser = embedding, tokeniser
@@ -65,7 +65,7 @@ class DefinitionComparer:
         return [sentence for sentence in grounded.sentences if sentence.verdict != "no claim"]
 
     def _share(self, one: str, other: str) -> float:
-        """Return the share, 0 to 1, of the word stems of `one` that `other` contains; 0 if `one` has no stems."""
+        """Return the share, 0 to 1, of the word stems of text `one` that text `other` has; 0 if `one` has no stems."""
         ours, theirs = (frozenset(self._tokeniser.stems(text)) for text in (one, other))
         return len(ours & theirs) / len(ours) if ours else 0.0
 

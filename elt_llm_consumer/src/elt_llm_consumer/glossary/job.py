@@ -46,7 +46,7 @@ def _clean_definition(cell: Cell, prompt: str, ask: AskModel, agreements: Defini
     """Return the definition cell with the language model's text and the same quotes.
 
     If the model changed the meaning or its reply is unusable, the cell keeps its text and gets a note. Raises
-    ModelError if `ask` does.
+    ModelError if `ask`, the call of the model, does.
     """
     try:
         reply = one_line(ask(prompt))

@@ -55,7 +55,7 @@ class MergedTerm:
 
     @property
     def has_meaning(self) -> bool:
-        """Whether a definition gives or refers to a meaning, or a glossary list gives the long form as the meaning."""
+        """Whether a meaning is known: a definition, a reference to one, or a long form that a glossary lists."""
         return bool(self.definitions or self.references or any(one.listed for one in self.short_forms))
 
     @property

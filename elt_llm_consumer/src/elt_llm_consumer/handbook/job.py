@@ -59,7 +59,7 @@ class HandbookModel:
 
     @cached_property
     def kinds(self) -> Mapping[str, Cell]:
-        """The cells with the kinds, such as role, of all candidate entities, by the keys of these."""
+        """The cells with the kinds, such as role, of all candidate entities, by entity key."""
         return {one.key: self._kinds.cell(one) for one in self._index.candidates}
 
     @cached_property
@@ -295,7 +295,7 @@ def kind_name(model: HandbookModel, candidate: EntityCandidate) -> str:
 
 
 def _values_cell(values: tuple[str, ...], statements: Sequence[RelationStatement], most: int) -> Cell:
-    """Return a cell with `values`, the modalities or counts of a relationship, and at most `most` quotes for each."""
+    """Return a cell with the modalities ("must") or counts ("each") of a relationship, and up to `most` quotes each."""
     if not values:
         return absent_cell("No sentence gives this detail of the relationship.")
     by_value: Mapping[str, list[Evidence]] = {value: [] for value in values}

@@ -58,7 +58,7 @@ class KindClassifier:
         )
 
     def genus(self, candidate: EntityCandidate) -> tuple[Genus, EntityCandidate] | None:
-        """Return the first general noun in the entity's definitions that is another entity, and this other entity."""
+        """Return the first general noun of the definitions that names another entity ("officer"), and that entity."""
         for genus in _definition_genera(candidate):
             other = self._index.exactly(genus.words) or self._by_ending(genus.words)
             if other is not None and other.key != candidate.key:

@@ -136,7 +136,7 @@ class RelationFinder:
 
 
 def _verbs_and_targets(clause: SentenceClause) -> Iterator[tuple[str, VerbTarget, bool]]:
-    """For each target of a clause, yield the verb ("report to"), the target, and whether the target is the actor."""
+    """Yield each target of a clause with its verb ("report to"), and whether the target acts ("kept by the Clerk")."""
     direct, after_prepositions = False, 0
     if clause.verb in _EMPTY and not clause.passive:
         return

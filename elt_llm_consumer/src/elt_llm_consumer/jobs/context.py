@@ -133,5 +133,5 @@ def _job_settings(file: JobFile, loaded: LoadedSettings) -> Settings:
 
 
 def _load_prompts(file: JobFile, loaded: LoadedSettings) -> Prompts | None:
-    """Return the project's prompts; None if `search_again` is off, because a job needs prompts for nothing else."""
+    """Return the prompts of the project, which only further searches need; None if `search_again` is off."""
     return load_prompts(loaded.config_dir, loaded.project) if file.spec.catalog.search_again else None

@@ -83,8 +83,8 @@ class Corpus:
     def part_evidence(self, part: str, words: str, score: float) -> tuple[Evidence, ...]:
         """Return a quote of `words` from a part of a file. If the part lacks them, its first sentence is quoted.
 
-        `part` is the name of the part, such as `#entity/1f0c`. The result is empty if the corpus has no document for
-        this part.
+        Such a part describes one entity or fact sheet; `part` is its name, such as `#entity/1f0c`. The result is empty
+        if the corpus has no document for this part.
         """
         document = self._parts.get(part)
         if document is None or not document.text.strip():

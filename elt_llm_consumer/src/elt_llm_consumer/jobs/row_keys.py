@@ -88,7 +88,7 @@ class SourceDocuments:
         """Return the documents whose text a row may contain.
 
         These are the documents in its evidence, and those whose ids are in its inputs. If a language model wrote the
-        row from inputs without document ids, or chose searches, the result is all documents of all collections.
+        row from inputs without document ids, or chose further searches for it, these are all documents of the job.
         """
         named = [self._by_id[text] for text in _strings_in(material.inputs) if text in self._by_id]
         read = {(it.collection, it.document_id, it.document_hash) for it in named}

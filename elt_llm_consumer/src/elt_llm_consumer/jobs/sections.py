@@ -226,7 +226,7 @@ class CatalogSection(SettingsSection):
 
 
 class CoverageThresholds(SettingsSection):
-    """The lower bounds of the coverage classes. An ambiguous statement counts half."""
+    """The lower bounds of the coverage classes. A statement that may not mean the entity counts half."""
 
     strong_rules: float = Field(3, ge=0, description="STRONG: minimum number of rules that name the entity.")
     strong_sections: int = Field(3, ge=1, description="STRONG: minimum number of sections with these rules.")

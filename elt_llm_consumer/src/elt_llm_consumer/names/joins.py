@@ -58,7 +58,7 @@ class JoinResult:
     near: tuple[JoinPair, ...] = ()
 
     def of_left(self, key: str) -> JoinPair | None:
-        """Return the pair of the left item with this key, or None if the item is alone."""
+        """Return the pair of the item of the first list with this key, or None if the item was not joined."""
         return self._by_left.get(key)
 
     @cached_property
@@ -164,7 +164,7 @@ def fact_sheet_items(sheets: Iterable[FactSheet], alias_columns: Sequence[str]) 
 
 
 def term_items(definitions: Iterable[Definition]) -> list[NamedItem]:
-    """Return an item for each defined term, keyed by its folded name. Short forms become names of their long form."""
+    """Return an item for each defined term, by its normalised name. Short forms become names of their long form."""
     found: dict[str, tuple[str, tuple[str, ...]]] = {}
     for definition in definitions:
         term, *others = definition_names(definition)

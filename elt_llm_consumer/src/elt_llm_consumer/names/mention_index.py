@@ -25,12 +25,12 @@ class MentionStatement:
 
     @property
     def certain(self) -> bool:
-        """Whether at least one of the mentions is certain."""
+        """Whether at least one mention surely means the name, not an ordinary word or a longer name."""
         return any(mention.certain for mention in self.mentions)
 
     @property
     def weight(self) -> float:
-        """The weight of the statement: 1 if a mention is certain, else 0.5."""
+        """The weight of the statement: 1 if a mention surely means the name, else 0.5."""
         return _SURE if self.certain else _UNSURE
 
     @property

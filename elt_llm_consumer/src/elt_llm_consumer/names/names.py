@@ -236,7 +236,7 @@ class Mention:
 
     @property
     def certain(self) -> bool:
-        """Whether nothing suggests that the words mean something else."""
+        """Whether the words surely mean the name: `doubt` is empty."""
         return not self.doubt
 
 
@@ -263,7 +263,7 @@ class Names:
                 self._groups.setdefault(self.key(name), []).append(group)
 
     def only(self, names: Iterable[str]) -> "Names":
-        """Return a set with only these names, and with the same aliases and language."""
+        """Return a copy with only these names, and with all aliases and the language of this set."""
         return Names(names, self._aliases, german=self._german)
 
     def key(self, name: str) -> tuple[str, ...]:
@@ -350,7 +350,7 @@ class Names:
 
     @cached_property
     def _own_gaps(self) -> frozenset[str]:
-        """The further characters, such as a comma, that some of the names contain between their words."""
+        """The signs, apart from spaces, that names contain between words, such as the comma in "Gate, closed"."""
         between = (
             form[left.end : right.start].strip()
             for name in self.names
@@ -384,7 +384,7 @@ def _doubt(text: str, words: Sequence[NameToken], first: int, last: int) -> Ment
 
 
 def _is_part_of_name(word: NameToken) -> bool:
-    """Return whether a word next to a name makes it part of a longer name. "The" and single letters do not."""
+    """Return whether a word beside a name makes a longer name: "Form" after "Result", but not "The" or "A"."""
     small = any(word.written.casefold() in stopwords_of(language) for language in ("en", "de"))
     return len(word.written) > 1 and word.written[0].isupper() and not small
 

@@ -150,7 +150,7 @@ GoldLine = TypeVar("GoldLine", bound=EnterpriseRecord)
 
 
 class GoldTerm(EnterpriseRecord):
-    """A definition that a correct glossary contains. `also` lists further patterns that fit it, such as `nested`."""
+    """A definition in a correct glossary. `also` lists properties in addition to `pattern`, such as `nested`."""
 
     term: str = Field(min_length=1)
     pattern: GoldPattern
@@ -252,7 +252,7 @@ def _read_gold(folder: Path, name: str, kind: type[GoldLine]) -> list[GoldLine]:
 
 
 class _RowsByName:
-    """Finds the first row with a given name: by the exact name, otherwise by the normal form of the name."""
+    """Finds the first row with a given name; without such a row, by the normal form ("The Case Files": case file)."""
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._written: dict[str, Row] = {}
@@ -290,7 +290,7 @@ def _is_from_document(evidence: Evidence, document: str) -> bool:
 
 
 def _check_quotes(result: JobResult, corpora: Sequence[Corpus]) -> tuple[GoldShare, list[str]]:
-    """Return the share of found cells whose quotes are all still at their spans, and a remark on each other cell."""
+    """Return the share of cells with verdict `found` whose quotes are all at their spans, and a remark per failure."""
     right = of = 0
     remarks = []
     for row in (row for table in result.tables for row in table.rows):
@@ -487,7 +487,7 @@ _SHEET = "#fact-sheet/"
 
 
 def _compare_matching(entities: Table, folder: Path) -> tuple[list[GoldShare], list[str]]:
-    """Return remarks on wrong joins, and shares: F1 of joins with fact sheets and terms, near-duplicates kept apart.
+    """Return remarks on wrong joins of entities, F1 of the joins, and the share of similar names rightly not joined.
 
     Only terms with a meaning in the gold file count, because a row shows its term by quoting this meaning.
     """
@@ -524,7 +524,7 @@ def _compare_matching(entities: Table, folder: Path) -> tuple[list[GoldShare], l
 
 
 class _JoinCounts:
-    """Counts joins for F1: those that the result and the gold file share, and the total of both."""
+    """Counts joins for F1: those in both the result and the gold file, and the sum of the numbers in each."""
 
     def __init__(self, what: str) -> None:
         self._what = what

@@ -36,7 +36,7 @@ def attach_reviews(result: JobResult, reviews: Mapping[RowId, StoredReview]) -> 
 
 
 def shown_rows(result: JobResult, read: Mapping[RowId, frozenset[QuotedDocument]]) -> list[OutputRow]:
-    """Return the rows of a result in the form in which they are stored. Reviews refer to the stored rows.
+    """Return the rows of a result, as the output shows them, in the form for the store. Reviews refer to these rows.
 
     `read` lists, by row, further documents whose text the row may contain.
     """
@@ -51,7 +51,7 @@ def shown_rows(result: JobResult, read: Mapping[RowId, frozenset[QuotedDocument]
 
 
 def current_review(kept: StoredReview, digest: str) -> Review:
-    """Return a stored review, marked stale if the digest of the row differs."""
+    """Return a stored review, marked stale if `digest`, that of the row now, differs from that of the reviewed row."""
     return Review(
         status=REVIEW_STATUSES.get(kept.status, "PENDING"),
         reviewer=kept.reviewer,

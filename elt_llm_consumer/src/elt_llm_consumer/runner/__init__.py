@@ -1,1 +1,1 @@
-"""Run jobs: plan the rows, make the rows, write the outputs with receipts, and replay receipts."""
+"""Run jobs: plan and make rows, write outputs and receipts (records of a run's inputs), and check receipts."""

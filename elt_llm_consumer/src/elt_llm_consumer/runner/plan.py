@@ -52,7 +52,7 @@ class RowSelection:
 def refresh_kept_row(kept: StoredRow, sources: SourceDocuments) -> Row | None:
     """Return a stored row with the current document hashes; None if a quote is no longer at its span.
 
-    If a document has changed only elsewhere, the evidence then refers to the current version of the document.
+    If a document has changed only outside of the quotes, the evidence then refers to its current version.
     """
     try:
         row = Row.model_validate_json(kept.content)

@@ -68,7 +68,7 @@ class OutputReceipt(EnterpriseRecord):
 def write_receipts(
     files: Sequence[Path], result: JobResult, context: JobContext, recipe: int, prompts_hash: str
 ) -> list[Path]:
-    """Write `FILE.receipt.json` beside each file and return the paths. Raises StoreError if writing fails."""
+    """Write `FILE.receipt.json` beside each output file; return the receipts' paths. Raises StoreError on failure."""
     written = []
     for path in files:
         receipt = _receipt(path, result, context, recipe, prompts_hash)

@@ -56,7 +56,7 @@ class ReplayReport:
 
 
 def read_receipt(path: Path) -> OutputReceipt:
-    """Read a receipt. Raises UsageError for any other file."""
+    """Read a receipt, the record of what a run read and wrote. Raises UsageError for any other file."""
     try:
         return OutputReceipt.model_validate_json(path.read_bytes())
     except (FileNotFoundError, ValidationError) as error:
@@ -68,7 +68,7 @@ def read_receipt(path: Path) -> OutputReceipt:
 def replay(
     path: Path, loaded: LoadedSettings, *, embedding: EmbeddingModel | None = None, llm: "LLM | None" = None
 ) -> ReplayReport:
-    """Compare a receipt with the current files, documents and settings, without making rows.
+    """Compare a receipt (the record of a run) with the current files, documents and settings, without making rows.
 
     Raises UsageError if the file is not a receipt.
     """

@@ -1,4 +1,4 @@
-"""Run a job file: open the job, plan, make the rows, apply reviews, and write outputs with receipts."""
+"""Run a job file: open the job, plan, make the rows, apply reviews, write outputs and records of their inputs."""
 
 import re
 import time
@@ -175,7 +175,7 @@ def run_job(request: JobRequest, loaded: LoadedSettings) -> RunReport | None:
 
 
 def _write_files(result: JobResult, context: JobContext, plan: RunPlan, ran: RunResult) -> list[Path]:
-    """Write the outputs with their receipts; return the paths of the outputs."""
+    """Write the outputs, each with a receipt (the record of what the run read and wrote). Return their paths."""
     from elt_llm_consumer.export.write import write_outputs
     from elt_llm_consumer.runner.receipts import write_receipts
 

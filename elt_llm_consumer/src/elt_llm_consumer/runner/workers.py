@@ -32,8 +32,8 @@ def in_parallel(
 ) -> Generator[WorkOutcome[Item, Result], None, None]:
     """Run `work` on the items in order, at most `at_once` at a time, and yield each outcome when it is ready.
 
-    When the caller stops iterating or is interrupted, `over` is set. Then no further item is started, and work that is
-    unfinished after half a second is abandoned. The threads do not keep the process alive.
+    When the caller stops iterating or is interrupted, the event `over` is set. Then no further item is started, and
+    work that is unfinished after half a second is abandoned. The threads do not keep the process alive.
     """
     waiting: queue.SimpleQueue[Item] = queue.SimpleQueue()
     finished: queue.SimpleQueue[WorkOutcome[Item, Result]] = queue.SimpleQueue()

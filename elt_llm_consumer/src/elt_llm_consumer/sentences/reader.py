@@ -270,7 +270,7 @@ class SentenceReader:
         return self.phrase(words, at) is not None
 
     def _is_listed(self, words: Sequence[SentenceWord], at: int) -> bool:
-        """Return whether the comma before a word is part of a list of phrases that ends with "and"."""
+        """Return whether the comma before a word separates phrases of a list such as "a Loan, a Card and a Key"."""
         while at < len(words) and words[at].separator == ",":
             if words[at].low in _CONJUNCTIONS:
                 return self._starts_phrase(words, at + 1)
@@ -335,7 +335,7 @@ class SentenceReader:
     def _german_predicate(
         self, words: Sequence[SentenceWord], modal: int
     ) -> tuple[SentenceClause, int, Modality | None] | None:
-        """Return the same as `_predicate` for a German modal verb, whose infinitive is at the end of the clause.
+        """Return clause, position and next modality of a German modal verb, whose infinitive ends the clause.
 
         Return None if the clause does not end in an infinitive, and for "muss nicht", which is not a rule.
         """
