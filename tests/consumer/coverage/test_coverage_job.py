@@ -163,6 +163,6 @@ def test_a_coverage_job_without_an_enterprise_model_or_documents_is_refused_and_
     texts: dict[str, str],
 ) -> None:
     model = None if texts else model_of(MODEL)
-    with pytest.raises(UsageError, match="needs a model and texts") as raised:
+    with pytest.raises(UsageError, match="needs an enterprise model and texts") as raised:
         CoverageJob(context_of(texts, model=model))
     assert "sources.model" in raised.value.hint

@@ -240,8 +240,8 @@ def most_common_heading(statements: Iterable[NamedStatement]) -> tuple[str, list
 class FieldSubject:
     """Checks whether sentences are about `name`, the entity or term that a field describes.
 
-    `names` contains all names, so that a longer name is not mistaken for a shorter name inside it. `statements` is the
-    index of the texts. If it is None, the name is searched for only in a quote, its chunk, and the headings above it.
+    `names` contains all names, so that a longer name is not mistaken for a shorter name inside it. `statements`
+    finds sentences by entity. If it is None, the name is searched for in a quote, its chunk and its headings only.
     """
 
     name: str

@@ -189,7 +189,7 @@ class CoverageJob:
         """Prepare the job. Raises UsageError unless the job file names both an enterprise model and texts."""
         if context.model is None or not context.corpus.documents:
             raise UsageError(
-                "A coverage job needs a model and texts, but the job file does not name both.",
+                "A coverage job needs an enterprise model and texts, but the job file does not name both.",
                 hint=f"Set sources.model and sources.handbook in {context.file.path}",
             )
         self._context = context

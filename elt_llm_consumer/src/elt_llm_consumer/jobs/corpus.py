@@ -162,7 +162,7 @@ class InventorySource:
     corpus: Corpus = field(repr=False)
 
     def of_fact_sheet(self, sheet: FactSheet, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
-        """Return the inventory's sentence on a fact sheet, or only `words` from it, as evidence; empty without one."""
+        """Return the inventory's sentence about a fact sheet, or only `words` of it, as evidence; () without one."""
         return self.corpus.part_evidence(_FACT_SHEET + sheet.id, words, score)
 
 

@@ -325,7 +325,7 @@ def provide_files(store: Store, record: CollectionRecord, number: int) -> None:
 
 @contextmanager
 def _locked_drafts(store: Store) -> Iterator[None]:
-    """Let no other process build a generation's files during the block. Then delete all unfinished files."""
+    """Let no other process build a generation's files during the block. Delete unfinished files when the block ends."""
     with (store.data_dir / _BUILD_LOCK).open("w") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         try:

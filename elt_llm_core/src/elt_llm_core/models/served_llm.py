@@ -27,7 +27,7 @@ _RETRY_TEMPERATURE = 0.2
 
 
 class ServedLlm(LLM):
-    """A language model that describes its server. Asynchronous calls use a thread, so the same limits apply to them."""
+    """The base class for language models on a server. Asynchronous calls run in a thread, with the same time limits."""
 
     _server: ModelServer = PrivateAttr()
     _verifier: PromptVerifier | None = PrivateAttr(default=None)

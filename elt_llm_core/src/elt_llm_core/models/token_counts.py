@@ -53,7 +53,7 @@ class TokenUpperBound:
     """
 
     def most(self, text: str) -> int:
-        """Return the greatest number of tokens that a text can have, without those that a chat template adds."""
+        """Return an upper bound of the tokens of this text, without those that a chat template adds."""
         other_bytes = sum(len(one.encode("utf-8", "replace")) for one in _OTHER.findall(text))
         spare_spaces = sum(len(run) - 1 for run in _SPACES.findall(text))
         return math.ceil(

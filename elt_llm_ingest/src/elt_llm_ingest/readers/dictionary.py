@@ -159,9 +159,9 @@ def _find_tables(sheets: Sequence[_Rows], columns: Mapping[str, str]) -> list["_
 
 
 def _header_row(rows: _Rows, columns: Mapping[str, str]) -> int:
-    """Return the number of the row with the most column headers of the job and, among equals, the most filled cells.
+    """Return the number of the row that has the most of the headers in `columns`; among equals, the most filled cells.
 
-    If rows right below it have equally many of these headers, as under merged cells, the last such row is returned.
+    If the rows right below it have as many of these headers (a header may be repeated), return the last such row.
     """
     wanted = {_folded(header) for header in columns.values()}
     fits = [(len(wanted & set(map(_folded, row))), sum(map(bool, row))) for row in rows[:_HEADER_ROWS]]

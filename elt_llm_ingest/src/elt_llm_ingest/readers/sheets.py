@@ -191,7 +191,7 @@ def _write_sheet(builder: DocumentBuilder, sheet: Sheet) -> None:
 
 
 def _count_header_rows(area: TableArea, first: int, merged: Sequence[MergedRange]) -> int:
-    """Count the header rows: the height of the highest merged cell at the top, at least two if one spans columns."""
+    """Count the header rows: those of the tallest merged cell in the first row, at least two if such a cell is wide."""
     count = 1
     for (top, left), (bottom, right) in merged:
         if top == first and area.left <= left <= area.right:

@@ -45,7 +45,7 @@ Vector = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class OpenCollection:
-    """A generation with its embedding model and its retrievers, which are used for all questions."""
+    """A collection that is open for searches: its published generation (build), embedding model and retrievers."""
 
     generation: Searchable
     embedding: EmbeddingModel

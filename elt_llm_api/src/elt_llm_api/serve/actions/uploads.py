@@ -264,7 +264,7 @@ def _owner_of_upload(principal: Principal, collection: str, given: Mapping[str, 
         value = owner.setdefault(condition.field, condition.values[0] if len(condition.values) == 1 else "")
         if not value:
             raise UsageError(
-                f"The form has no field '{condition.field}', and this key allows several values for it.",
+                f"The upload has no field '{condition.field}', for which this API key allows several values.",
                 hint=f"Add the field {condition.field} with one of: {', '.join(condition.values)}.",
             )
         if value not in condition.values:

@@ -70,12 +70,10 @@ class CollectionPickers:
         self.parts.insert(len(self.parts) if slow else 0, (component, update))
 
     def refresh_on(self, events: Sequence[Any]) -> None:
-        """Refresh all controls after each of `events`, and when an event handler sets `changes`.
-
-        An event during a refresh causes another one afterwards. By default, Gradio would ignore the event.
-        """
-        again, outputs = {**QUIET_EVENT, "trigger_mode": "always_last"}, [one for one, _ in self.parts]
-        gr.on([*events, self.changes.change], self.list_collections, None, outputs, **again)
+        """Refresh all controls after each of `events`, and when an event handler sets `changes`."""
+        gr.on(
+            [*events, self.changes.change], self.list_collections, None, [one for one, _ in self.parts], **QUIET_EVENT
+        )
 
     def list_collections(self, request: gr.Request) -> Iterator[ComponentUpdates]:
         """Yield the current choices of each control."""
