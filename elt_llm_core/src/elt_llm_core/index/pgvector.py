@@ -47,8 +47,6 @@ MIN_PGVECTOR = (0, 8, 4)  # earlier versions can corrupt an index
 _LINEAGES = f"{POINTS_SCHEMA}.lineages"
 _INDEXED_DIMENSION = 4000  # the maximum for a `halfvec` in a graph; longer vectors are searched exactly
 _EFFORT, _MOST_EFFORT = 200, 1000  # candidates per search; 200 give a recall@50 of .99 at 100,000 points
-# From 100,000 points on, each point gets at least 32 links, chosen among at least 200 candidates, as with usearch.
-_MANY, _LINKS_OF_MANY, _CANDIDATES_OF_MANY = 100_000, 32, 200
 _GRAPH, _LOOSE = "_graph_", "_loose_"  # in the names of indexes, before the generation for which a graph was built
 _MOST_MEMORY = 512 << 10  # kilobytes for building a graph, unless the server's own setting is higher
 _BYTES_OF_LINK = 60  # per link of a point at the lowest level, including the links at higher levels
@@ -240,9 +238,8 @@ class PgvectorPoints(Closeable):
     def _build_graph(self, table: str, generation: int, size: int) -> None:
         """Build the graph for the points up to a generation, and delete earlier graphs of the table."""
         name = table.partition(".")[2]
-        links, candidates = min(self.graph.max_neighbors, 100), self.graph.ef_construction
-        if size >= _MANY:
-            links, candidates = max(links, _LINKS_OF_MANY), max(candidates, _CANDIDATES_OF_MANY)
+        links, candidates = self.graph.for_size(size)
+        links = min(links, 100)  # the maximum of pgvector
         graph = (
             f"CREATE INDEX IF NOT EXISTS {name}{_GRAPH}{generation} ON {table} USING hnsw"
             f" (CAST(embedding AS {self._half}) {self._extension}.halfvec_ip_ops)"
@@ -251,7 +248,8 @@ class PgvectorPoints(Closeable):
         loose = f"CREATE INDEX IF NOT EXISTS {name}{_LOOSE}{generation} ON {table} (born) WHERE {_loose(generation)}"
         earlier = self.database.rows(
             "SELECT indexname FROM pg_indexes WHERE schemaname = ?1 AND (indexname LIKE ?2 OR indexname LIKE ?3)",
-            (POINTS_SCHEMA, f"{name}{_GRAPH}%", f"{name}{_LOOSE}%"),
+            # An earlier version's graph, which contains all points, has no number after its name.
+            (POINTS_SCHEMA, f"{name}{_GRAPH.rstrip('_')}%", f"{name}{_LOOSE}%"),
         )
         self.database.execute(loose)
         self._execute_with_memory(graph, size * (2 * self.fingerprint.dimension + _BYTES_OF_LINK * links) // 1024)

@@ -22,8 +22,6 @@ USEARCH_FOLDER, GRAPH_NAME = "usearch", "graph.usearch"
 _EXAMINED, _ONE_EXAMINED_OF = 256, 500
 _FURTHER = 32  # additional results, in case of ties and unused vectors
 _ADDED_AT_ONCE = 50_000  # vectors
-# From 100,000 vectors on, each vector gets at least 32 links, chosen among at least 200 candidates.
-_MANY, _LINKS_OF_MANY, _CANDIDATES_OF_MANY = 100_000, 32, 200
 _TIE = 1e-6  # a smaller difference of cosines is rounding
 
 
@@ -40,9 +38,7 @@ def build_graph(directory: Path, vectors: NDArray[np.float32], settings: ChromaS
 
     A single thread inserts the vectors in order, so that equal vectors give equal files.
     """
-    links, candidates = settings.max_neighbors, settings.ef_construction
-    if len(vectors) >= _MANY:
-        links, candidates = max(links, _LINKS_OF_MANY), max(candidates, _CANDIDATES_OF_MANY)
+    links, candidates = settings.for_size(len(vectors))
     graph = _index_class()(
         ndim=vectors.shape[1],
         metric="ip",

@@ -221,12 +221,19 @@ class ChromaSettings(SettingsSection):
     space: Literal["cosine"] = key("cosine", "Distance; vectors are normalised, so cosine only.")
     ef_construction: int = key(
         100,
-        "Candidates examined when a vector is added; usearch takes at least 200 from 100,000 vectors on.",
+        "Candidates examined when a vector is added; usearch and pgvector take at least 200 from 100,000 vectors on.",
         ge=10,
         le=1000,
     )
     ef_search: int = key(100, "Candidates examined by a search.", ge=10, le=1000)
-    max_neighbors: int = key(16, "Links per vector; usearch takes at least 32 from 100,000 vectors on.", ge=4, le=128)
+    max_neighbors: int = key(
+        16, "Links per vector; usearch and pgvector take at least 32 from 100,000 vectors on.", ge=4, le=128
+    )
+
+    def for_size(self, vectors: int) -> tuple[int, int]:
+        """Return the links of each vector in a new graph, and the candidates for them (measured in decision 48)."""
+        many = vectors >= 100_000
+        return max(self.max_neighbors, 32 * many), max(self.ef_construction, 200 * many)
 
 
 class IndexSettings(SettingsSection):
