@@ -132,8 +132,8 @@ def test_no_request_header_changes_the_server_address_in_the_page(two: Two, name
 
 def test_a_caller_who_knows_the_session_name_of_another_caller_cannot_see_its_questions(two: Two) -> None:
     first, second = Events(two.writer, "shared"), Events(two.reader, "shared")
-    first.outcome("list_collections", [])
-    second.outcome("list_collections", [])
+    first.outcome("list_collections", ["", 0])
+    second.outcome("list_collections", ["", 0])
     assert QUESTION in str(first.outcome("ask", [{"text": QUESTION, "files": []}, ["samples"], "default", None]))
     other = {"text": "Is anything else there?", "files": []}
     told = str(second.outcome("ask", [other, ["samples"], "default", None]))

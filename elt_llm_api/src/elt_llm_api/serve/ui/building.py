@@ -74,7 +74,7 @@ async def _create_app(services: Services, texts: Texts) -> App:
     vars(gradio.queueing)["traceback"] = _ErrorLogger
     vars(gradio.blocks)["App"] = _NoApp
     with gr.Blocks(title="elt-llm", analytics_enabled=False, fill_width=True) as blocks:
-        pickers = CollectionPickers(gr.State(0))
+        pickers = CollectionPickers(changes=gr.State(0), listed=gr.State(None))
         _lay_out_header(services, texts, pickers)
         _lay_out_tabs(blocks, services, texts, pickers)
     blocks.queue(api_open=False, max_size=MOST_WAITING, default_concurrency_limit=loaded.settings.serve.workers)
@@ -113,15 +113,15 @@ def _lay_out_header(services: Services, texts: Texts, pickers: CollectionPickers
 
 def _lay_out_tabs(blocks: gr.Blocks, services: Services, texts: Texts, pickers: CollectionPickers) -> None:
     """Add every tab. Lists of collections are refreshed when the page, a tab or its window is opened again."""
-    returned = command_box("page", texts)  # page.js types into it when the window gets the focus again
-    opened = [blocks.load, returned.change]
+    focused = command_box("page", texts)  # page.js types into it when the window gets the focus again
+    opened = [blocks.load]
     with gr.Tabs(elem_id="tabs", overflow_behavior="wrap"):
         for name in TABS:
             with gr.Tab(texts(f"tabs.{name}"), id=name, elem_id=f"tab-{name}") as tab:
                 page = PageContext(services, texts, pickers, tab)
                 getattr(import_module(f"elt_llm_api.serve.ui.{name}"), f"{name.capitalize()}Tab")(page)
             opened.append(tab.select)
-    pickers.refresh_on(opened)
+    pickers.refresh_on(opened, focused)
 
 
 class _NoApp:

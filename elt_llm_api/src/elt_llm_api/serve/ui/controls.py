@@ -24,6 +24,8 @@ QUIET_EVENT: dict[str, Any] = {"api_visibility": "private", "show_progress": "hi
 """Options for an event handler that is fast or shows its own progress."""
 TIMED_EVENT: dict[str, Any] = {**QUIET_EVENT, "show_progress": "minimal"}
 """Options for an event handler that may take several seconds. Gradio shows the elapsed time."""
+LATEST_EVENT: dict[str, Any] = {**QUIET_EVENT, "trigger_mode": "always_last"}
+"""Options for an event handler that runs once more for events during its run. By default, Gradio ignores them."""
 ComponentUpdates = dict[Any, Any]
 """Maps components to their new values."""
 LabelledChoice = tuple[str, str]
@@ -63,23 +65,39 @@ class CollectionPickers:
 
     changes: gr.State
     """Gets a new value whenever this page has changed a collection."""
+    listed: gr.State
+    """The values of the window's command box and of `changes` when the last refresh began."""
     parts: list[tuple[Any, Callable[[Principal], Any]]] = field(default_factory=list)
 
     def add(self, component: Any, update: Callable[[Principal], Any], *, slow: bool = False) -> None:
         """Add a control, and the function that returns its update for a caller. Slow controls are refreshed last."""
         self.parts.insert(len(self.parts) if slow else 0, (component, update))
 
-    def refresh_on(self, events: Sequence[Any]) -> None:
-        """Refresh all controls after each of `events`, and when an event handler sets `changes`."""
-        gr.on(
-            [*events, self.changes.change], self.list_collections, None, [one for one, _ in self.parts], **QUIET_EVENT
-        )
+    def refresh_on(self, events: Sequence[Any], focused: Any) -> None:
+        """Refresh all controls after each of `events`, when `focused` changes, and when a handler sets `changes`.
 
-    def list_collections(self, request: gr.Request) -> Iterator[ComponentUpdates]:
+        Gradio ignores events during a refresh. If the last two have changed during one, it is repeated.
+        """
+        current, outputs = [focused, self.changes], [*(component for component, _ in self.parts), self.listed]
+        triggers = [*events, focused.change, self.changes.change]
+        refreshed = gr.on(triggers, self.list_collections, current, outputs, **QUIET_EVENT)
+        refreshed.then(self.list_collections_again, [self.listed, *current], outputs, **QUIET_EVENT)
+
+    def list_collections(self, focused: str, changes: float, request: gr.Request) -> Iterator[ComponentUpdates]:
         """Yield the current choices of each control."""
         principal = principal_of_event(request)
         for component, update in self.parts:
             yield {component: update(principal)}
+        yield {self.listed: (focused, changes)}
+
+    def list_collections_again(
+        self, listed: tuple[str, float] | None, focused: str, changes: float, request: gr.Request
+    ) -> Iterator[ComponentUpdates]:
+        """Yield the current choices of each control if an event was ignored during the last refresh."""
+        if listed == (focused, changes):
+            yield {self.listed: gr.skip()}
+        else:
+            yield from self.list_collections(focused, changes, request)
 
 
 @dataclass(frozen=True)

@@ -135,9 +135,9 @@ class DocumentsTab:
         job = self._watch.watched
         gr.on(None, self.load, [job], [collection, *shown, *watched], **controls.QUIET_EVENT)
         chosen = [collection.input, collection.change, self._filter.change]
-        gr.on(chosen, self.show, listing, shown, **controls.QUIET_EVENT)
+        gr.on(chosen, self.show, listing, shown, **controls.LATEST_EVENT)
         changed = [self._pickers.changes.change, tab.select]
-        gr.on(changed, self.list_again, listing, [self._table], **controls.QUIET_EVENT)
+        gr.on(changed, self.list_again, listing, [self._table], **controls.LATEST_EVENT)
         uploaded = [self._files, *shown, *watched]
         self._upload.click(
             self.upload, [job, collection, self._files, self._filter, self._state], uploaded, **controls.QUIET_EVENT

@@ -27,6 +27,7 @@ from elt_llm_api.serve.actions.rows import (
 )
 from elt_llm_api.serve.safe_text import escape_markdown, route_link
 from elt_llm_api.serve.ui.controls import (
+    LATEST_EVENT,
     QUIET_EVENT,
     ComponentUpdates,
     JobWatch,
@@ -205,7 +206,7 @@ class RowBrowser:
         filters = [self._table, self._review, self._verdict, self._words]
         page, form = self._page_outputs, [self._status, self._comment, self._reviewer]
         changed = [self._table.input, self._review.input, self._verdict.input, self._words.submit]
-        gr.on(changed, self._page_handler(None), [self._state, *filters], page, **QUIET_EVENT)
+        gr.on(changed, self._page_handler(None), [self._state, *filters], page, **LATEST_EVENT)
         for button, step in ((self._previous, -PAGE_SIZE), (self._next, PAGE_SIZE)):
             button.click(self._page_handler(step), [self._state, *filters], page, **QUIET_EVENT)
         self._command.change(self.run_command, [self._command, self._state, *form, *filters], page, **QUIET_EVENT)
