@@ -59,7 +59,7 @@ def two_hosts() -> Iterator[tuple[Host, Host]]:
     made = []
     try:
         for number in (1, 2):
-            network = f"10.{200 + number}.{os.getpid() // 250 % 250}"
+            network = f"10.{200 + number}.{os.getpid() % 250}"  # workers, which start together, have different ones
             host = Host(f"elt{os.getpid()}-{number}", f"{network}.1")
             cable = f"elt{os.getpid() % 10**8}.{number}"
             _ip("netns", "add", host.name)
