@@ -3,13 +3,21 @@
 If an ingest was interrupted, the same command continues from the stored state.
 """
 
+import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from elt_llm_core.collection.lifecycle import check_fingerprint, check_index, collect_garbage, publish, remove_leftovers
+from elt_llm_core.collection.lifecycle import (
+    DOWNLOADS_FOLDER,
+    check_fingerprint,
+    check_index,
+    collect_garbage,
+    publish,
+    remove_leftovers,
+)
 from elt_llm_core.errors import UsageError
 from elt_llm_core.index.builder import GenerationRecipe
 from elt_llm_core.models.embedding_model import EmbeddingModel
@@ -69,10 +77,10 @@ def ingest(
     started = time.monotonic()
     for left in remove_leftovers(store):
         progress.note(left)
-    with TemporaryDirectory(prefix="elt-llm-remote-") as folder:
+    with _download_folder(store) as folder:
         with failpoint(Failpoint.DISCOVER):
             known = KnownSources.of(store, request.collection)
-            sources = find_all_sources(known, request, settings.ingest, Path(folder))
+            sources = find_all_sources(known, request, settings.ingest, folder)
         if not sources.files and not sources.known:
             raise nothing_to_ingest_error(sources)
         run = _Run(request, settings, embedding, store, progress)
@@ -82,6 +90,17 @@ def ingest(
         report = run.report(sources, scanned, embedded, time.monotonic() - started)
         run.finish(sources, scanned, report)
     return report
+
+
+@contextmanager
+def _download_folder(store: Store) -> Iterator[Path]:
+    """Make a folder for fetched files. If this process is killed, the next command that writes deletes the folder."""
+    folder = store.data_dir / DOWNLOADS_FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class _Run:

@@ -23,6 +23,7 @@ from elt_llm_ingest.sandbox.parser import DirectParser
 from elt_llm_ingest.session import CollectionTask, IngestSession
 from elt_llm_ingest.sources.remote import RemoteUrl
 from elt_llm_ingest.sources.request import IngestRequest
+from processes.failing import fetching_killed_at
 from stored.job_project import JobProject
 
 pytestmark = pytest.mark.network
@@ -150,6 +151,16 @@ def test_a_changed_remote_file_is_fetched_again(tmp_path: Path, web: WebServer) 
     (web.folder / "b.txt").write_text("The blueberry is a fruit.\n")
     assert _outcomes(web, _run(tmp_path, web))["/b.txt"] == "ok"
     assert web.fetched() == ["/b.txt"]
+
+
+def test_what_a_killed_ingest_has_fetched_is_deleted_by_the_next_command_that_writes(
+    tmp_path: Path, web: WebServer
+) -> None:
+    data, url = tmp_path / "data", web.url("/a.md")
+    assert fetching_killed_at("chunk-before:1:kill", data, url)
+    assert [path.read_bytes() for path in data.glob("downloads/*/*")] == [(web.folder / "a.md").read_bytes()]
+    assert not fetching_killed_at("", data, url)
+    assert not (data / "downloads").exists()
 
 
 def _set_time(path: Path, seconds: int) -> None:

@@ -6,7 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM
+from elt_llm_core.progress import SilentListener
+from elt_llm_core.settings.tree import Settings
+from elt_llm_core.store.store import open_store
 from elt_llm_core.utilities import FAILPOINT_VARIABLE
+from elt_llm_ingest.pipeline import ingest
+from elt_llm_ingest.sandbox.parser import DirectParser
+from elt_llm_ingest.sources.remote import RemoteUrl
+from elt_llm_ingest.sources.request import IngestRequest
 from processes.killing import processes
 from stored.folders import run_ingest
 
@@ -40,3 +47,21 @@ def enriching_killed_at(plan: str, data_dir: Path, folder: Path) -> bool:
 def _enrich(plan: str, data_dir: Path, folder: Path) -> None:
     os.environ[FAILPOINT_VARIABLE] = plan
     run_ingest(data_dir, folder, llm=ScriptedLLM(["It is about the water and what lies in it."] * 9))
+
+
+def fetching_killed_at(plan: str, data_dir: Path, url: str) -> bool:
+    """Ingest a URL, optionally until a failpoint; return whether it was reached."""
+    process = processes().Process(target=_fetch, args=(plan, data_dir, url))
+    process.start()
+    process.join()
+    assert process.exitcode in (0, -signal.SIGKILL), process.exitcode
+    return process.exitcode != 0
+
+
+def _fetch(plan: str, data_dir: Path, url: str) -> None:
+    os.environ[FAILPOINT_VARIABLE] = plan
+    source = RemoteUrl.parse(url)
+    settings = Settings.model_validate({"ingest": {"remote": {"allowed_hosts": (source.host,)}}})
+    with open_store(data_dir, for_writing=True) as store:
+        request = IngestRequest("remote", (), (source,))
+        ingest(request, settings, FakeEmbedding(), store, SilentListener(), DirectParser())

@@ -183,15 +183,17 @@ def drop(store: Store, name: str) -> None:
 
 
 RECOVERY_FOLDER = "recovering"
+DOWNLOADS_FOLDER = "downloads"  # of a running ingest
 
 
 def remove_leftovers(store: Store) -> tuple[str, ...]:
-    """Delete what interrupted runs left behind: generation directories that are unfinished or have no row, and trash.
+    """Delete what interrupted runs left: unfinished generation directories or those without a row, downloads, trash.
 
     Returns the reasons, if any, why vectors of deleted chunks are still in a vector database. The next command that
     writes tries again to delete them.
     """
-    shutil.rmtree(store.data_dir / RECOVERY_FOLDER, ignore_errors=True)
+    for name in (RECOVERY_FOLDER, DOWNLOADS_FOLDER):
+        shutil.rmtree(store.data_dir / name, ignore_errors=True)
     numbers = store.generation_names()
     parent = store.data_dir / "collections"
     for folder in sorted(parent.iterdir()) if parent.is_dir() else []:

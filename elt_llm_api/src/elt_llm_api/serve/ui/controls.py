@@ -66,7 +66,7 @@ class CollectionPickers:
     changes: gr.State
     """Gets a new value whenever this page has changed a collection."""
     listed: gr.State
-    """The values of the window's command box and of `changes` when the last refresh began."""
+    """The values of the window's command box and of `changes` at the start of the last refresh."""
     parts: list[tuple[Any, Callable[[Principal], Any]]] = field(default_factory=list)
 
     def add(self, component: Any, update: Callable[[Principal], Any], *, slow: bool = False) -> None:
