@@ -83,6 +83,11 @@ document.addEventListener("keydown", (event) => {
   event.target.blur();
 }, true);
 
+// Gradio opens a list after every key, shortly afterwards. After Tab, the list would stay open over what is below it.
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Tab" && event.target.closest?.('[role="combobox"]')) event.stopImmediatePropagation();
+}, true);
+
 // Gradio shows a file in the question box as a symbol only; its name is shown below it.
 let dropped = [];
 const thumbnails = () => document.querySelectorAll("#question .thumbnail-wrapper");
