@@ -134,11 +134,18 @@ class Generation(LocalIndex, Closeable):
 
     @property
     def artefact_names(self) -> list[str]:
-        """The names of the artefacts that document readers stored in addition to text, such as `enterprise_model`."""
+        """The names of the documents' artefacts, such as `enterprise_model`.
+
+        An artefact is a JSON value that a reader extracted from a document in addition to the text.
+        """
         return sorted(path.name for path in (self.directory / ARTEFACTS_FOLDER).glob("*"))
 
     def artefacts(self, name: str) -> dict[str, Any]:
-        """Return the artefacts (JSON of readers) with this name, by document id. The store replaces damaged files."""
+        """Return the artefacts with this name, as parsed JSON by document id.
+
+        An artefact is a JSON value that a reader extracted in addition to the text, such as `enterprise_model`. If a
+        file is damaged, the artefacts are read from the database instead, and `notes` reports that.
+        """
         folder = self.directory / ARTEFACTS_FOLDER / name
         try:
             self._check_files(f"{ARTEFACTS_FOLDER}/{name}")

@@ -267,7 +267,11 @@ class _Builder:
         return "usearch" if size >= self.recipe.graph_from else "chroma"
 
     def _library_after(self, before: Passport, size: int) -> IndexLibrary:
-        """Return the next index's library. A usearch index stays one while it has 80 % of `graph_from` nodes."""
+        """Return the library or database of the next generation's vector index.
+
+        A collection changes from Chroma to usearch at `graph_from` nodes (a setting), but back only below 80 % of that
+        number. Otherwise, small changes near the limit would build a new index each time.
+        """
         keeps = before.index == "usearch" and size * 5 >= self.recipe.graph_from * 4
         return before.index if keeps else self._library(size)
 
@@ -304,7 +308,10 @@ class _Builder:
         )
 
     def _write(self, contents: _Contents, linked: Mapping[str, Path] | None = None) -> None:
-        """Write all files except the vector index. `linked` maps names of links to make to existing files."""
+        """Write all files except the vector index.
+
+        `linked` has existing files by name, such as {"vectors.npy": previous file}. They are linked, not copied.
+        """
         shutil.rmtree(self.directory, ignore_errors=True)
         self.directory.mkdir(parents=True, mode=0o700)
         (self.directory / PIN_NAME).touch()
@@ -349,7 +356,12 @@ class _Builder:
         return bool(known) and base.is_latest
 
     def _fresh_points(self, contents: _Contents) -> tuple[str, list[str]]:
-        """Write all points under a new lineage name. Return the name, or "" if there are faults, and the faults."""
+        """Write a point for every node to the vector database. Return the lineage and the faults.
+
+        The lineage is the new random name under which the points are stored. Faults are what a check of the points
+        found, such as a wrong number of points; with faults, the lineage is "". If the generation was published before
+        (`place.lineage` is not None), nothing is written, and its lineage is returned.
+        """
         if (published := self.place.lineage) is not None:
             return published, [] if published else ["The generation was published without vectors in the database."]
         with self._database() as database:
@@ -392,7 +404,10 @@ class _Builder:
         removed: Sequence[str],
         added: Sequence[str],
     ) -> list[str]:
-        """Update a copy of the base generation's Chroma index (a usearch graph stays as it is). Return its faults."""
+        """Update a copy of the base generation's Chroma index, or check its usearch graph, which is never changed.
+
+        Returns the faults, such as low recall.
+        """
         if passport.index == "usearch":
             return self._graph_faults(arrays, fresh=False)
         from elt_llm_core.index.chroma import index_faults, open_chroma

@@ -117,7 +117,10 @@ def create_chroma(folder: Path, settings: ChromaSettings, size: int) -> ChromaIn
 
 
 def open_chroma(folder: Path, exact: BasePydanticVectorStore | None = None) -> ChromaIndex:
-    """Open an index. `exact` repeats a search if the last result ties with the next. Raises CorruptIndex on failure."""
+    """Open an index. Raises CorruptIndex on failure.
+
+    If the last result of a search has the same cosine as the best vector that was cut off, `exact` repeats the search.
+    """
     if not (folder / "chroma.sqlite3").is_file():
         raise CorruptIndex(f"{folder} has no Chroma index.", hint="Run: elt-llm verify")
     _read_small_tables(folder / "chroma.sqlite3")

@@ -169,7 +169,11 @@ def recall(found: NDArray[np.float32], nearest: NDArray[np.float32]) -> float:
 
 
 def write_arrays(directory: Path, arrays: GenerationArrays) -> None:
-    """Write all arrays into a new directory. A file with the unchanged part of segmented vectors must be there."""
+    """Write the arrays to a generation's directory that does not contain them yet.
+
+    Of `SegmentedVectors`, whose older vectors are stored in the file of an earlier generation, only the newer vectors
+    and the row numbers are written. That file must already be linked into the directory as `vectors.npy`.
+    """
     save_array(directory / IDS_NAME, arrays.ids)
     if isinstance(arrays.vectors, SegmentedVectors):
         save_array(directory / CHANGED_NAME, arrays.vectors.changed)
@@ -412,7 +416,10 @@ ARTEFACTS_FOLDER = "artefacts"
 
 
 def write_artefacts(directory: Path, artefacts: Sequence[tuple[str, str, str]]) -> None:
-    """Write each (name, document id, JSON text) to `artefacts/NAME/DOCUMENT.json`."""
+    """Write each artefact, given as (name, document id, JSON text), to `artefacts/NAME/DOCUMENT.json`.
+
+    An artefact is a JSON value that a reader extracted from a document in addition to the text.
+    """
     for name, document_id, content in artefacts:
         folder = directory / ARTEFACTS_FOLDER / name
         folder.mkdir(parents=True, exist_ok=True)

@@ -32,9 +32,11 @@ class Passport:
 
     `files` maps relative paths to SHA-256 in hex. `exact` means that vectors are searched without an index, because the
     index had faults or there is at most one vector. `duplicates` is "once" if identical files are indexed once, or
-    "each" in older generations. `hashing` is the method of `collection_hash`. `index` is the vector index's library,
-    usearch from `graph_from` nodes on. `stamps` are the size and modification time (ns) of each large file. If the
-    vectors are in a database, `database` are its `IndexSettings`, and `lineage` is the name under which it has them.
+    "each" in older generations. `hashing` is the method of `collection_hash`. `index` names the library or database of
+    the vector index. Without a database, that is usearch if the index was built for at least `graph_from` nodes, else
+    Chroma. `stamps` are the size and modification time (ns) of each large file. If the vectors are in a database,
+    `database` are its `IndexSettings`, and `lineage` is the random name under which they are stored there. Later
+    generations that share these vectors have the same `lineage`.
     """
 
     collection: str

@@ -76,7 +76,10 @@ class PgvectorPoints(Closeable):
     conditions: DocumentConditions = ()
 
     def is_exact(self, view: PointsView) -> bool:
-        """Return whether every search is exact because the lineage has no graph yet."""
+        """Return whether every search is exact, because the table of points has no HNSW graph yet.
+
+        Generations that share points (a lineage) have one table.
+        """
         with _translated():
             return self._graph_of(table_name(view.lineage)) is None
 
@@ -103,7 +106,7 @@ class PgvectorPoints(Closeable):
                 self.database.execute(statement, (number,))
 
     def write(self, view: PointsView, collection: str, points: Iterable[Point]) -> None:
-        """Write points that exist from the generation of `view` onwards, by COPY, and build indexes if necessary."""
+        """Write points that belong to the generation of `view` and to later ones, and build indexes if necessary."""
         table = table_name(view.lineage)
         with _translated():
             if not self._exists(table):
@@ -120,7 +123,7 @@ class PgvectorPoints(Closeable):
             self.database.execute(f"ANALYZE {table}")
 
     def retire(self, view: PointsView, node_ids: Sequence[str]) -> None:
-        """Mark the live points of these nodes as removed from the generation of `view` onwards."""
+        """Mark the points of these nodes as removed: the generation of `view` and later ones do not contain them."""
         with _translated():
             self.database.execute(
                 f"UPDATE {table_name(view.lineage)} SET died = ?1"  # noqa: S608 - from the name of a lineage
@@ -129,7 +132,10 @@ class PgvectorPoints(Closeable):
             )
 
     def keep(self, lineage: str, numbers: Sequence[int]) -> None:
-        """Delete every point that is in none of these generations, or the whole table if there are no generations."""
+        """Delete the points of a lineage (generations that share a table) that none of these generations contains.
+
+        Without `numbers`, the whole table is deleted.
+        """
         table = table_name(lineage)
         with _translated():
             if not numbers:
@@ -144,10 +150,11 @@ class PgvectorPoints(Closeable):
     def nearest(
         self, view: PointsView, vectors: NDArray[np.float32], count: int, filters: Sequence[PointsFilter] = ()
     ) -> list[list[str]]:
-        """Return the ids of `count` nodes near each vector, best first. With filters, the search is exact.
+        """Return the ids of `count` nodes near each vector, best first.
 
-        The graph contains vectors of half precision, so ordering by the stored vectors does not use the graph. With
-        row-level security, the table's policy checks the caller's conditions once more.
+        Without filters, the table's HNSW graph is used if there is one. With filters, all points that fulfil them are
+        compared, so the search is exact: it orders by vectors of full precision, and the graph is for half precision.
+        With row-level security, the table's policy checks the caller's conditions once more.
         """
         table = table_name(view.lineage)
         effort = min(max(_EFFORT, self.graph.ef_search, count), _MOST_EFFORT)
@@ -178,7 +185,10 @@ class PgvectorPoints(Closeable):
             return int(self.database.rows(f"SELECT count(*) FROM {table} WHERE {_ALIVE_IN}", seen)[0][0])  # noqa: S608
 
     def every_point(self, view: PointsView) -> Iterator[tuple[str, list[int]]]:
-        """Yield the node id and value codes of each point in the generation of `view`, in any order."""
+        """Yield (node id, codes) of each point in the generation of `view`, in any order.
+
+        The codes are the node's field values, each as a `stable_code` (a hash of field and value).
+        """
         table, seen = table_name(view.lineage), (view.generation,)
         with _translated():
             yield from self.database.rows(f"SELECT node, codes FROM {table} WHERE {_ALIVE_IN}", seen)  # noqa: S608
@@ -296,12 +306,15 @@ def _in_graph(generation: int) -> str:
 
 
 def _loose(generation: int) -> str:
-    """Return the condition for points that are not in the graph that was built for a generation."""
+    """Return the SQL condition for points that are not in the HNSW graph that was built for a generation."""
     return f"(born > {generation} OR died < {ALIVE})"
 
 
 def table_name(lineage: str) -> str:
-    """Return the name of the table with a lineage's points. Raises ValueError if the lineage's name is not a UUID."""
+    """Return the name of the table with the points of a lineage (generations that share points).
+
+    Raises ValueError if the lineage's name is not a UUID.
+    """
     return f"{POINTS_SCHEMA}.p_{uuid.UUID(lineage).hex}"
 
 
@@ -322,7 +335,7 @@ class SharedLineages(LineageRecord):
         self._database, self.home = database, ""
 
     def remove(self, lineage: StoredLineage) -> None:
-        """Delete the record of a lineage that no longer has points."""
+        """Delete the record of a lineage (generations that shared points), whose points have already been deleted."""
         self._database.execute(f"DELETE FROM {_LINEAGES} WHERE name = ?", (lineage.name,))  # noqa: S608
 
     def _texts(self) -> list[str]:

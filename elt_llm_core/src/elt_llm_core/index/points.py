@@ -45,14 +45,20 @@ PROBE = PointsView("0" * 32, 0)
 
 
 class PointsFilter(NamedTuple):
-    """A filter condition: a point must have one of these stable codes or, if `denies` is true, none of them."""
+    """A filter condition: a point must have one of `codes` or, if `denies` is true, none of them.
+
+    Each code is a `stable_code`: the hash of a field and one of its values, such as of ("year", 2020).
+    """
 
     codes: Sequence[int]
     denies: bool
 
 
 class Point(NamedTuple):
-    """A node as stored in a database. `codes` are hashes of field values, and `tenants` are values of `tenant_id`."""
+    """A node as stored in a vector database. `tenants` are its values of the field `tenant_id`.
+
+    `codes` are for filters: one `stable_code` (a hash of field and value) for each of the node's field values.
+    """
 
     node_id: str
     vector: NDArray[np.float32]
@@ -67,7 +73,10 @@ class PointDatabase(Protocol):
     """
 
     def is_exact(self, view: PointsView) -> bool:
-        """Return whether every search in a lineage is exact, so that checking a few searches is enough."""
+        """Return whether every search of the generation in `view` is exact, because no approximate index is used.
+
+        Then a check of the stored points needs only a few searches.
+        """
 
     def prepare(self) -> None:
         """Create missing tables or collections, and check dimension, distance and the permission to write."""
@@ -76,13 +85,19 @@ class PointDatabase(Protocol):
         """Undo what was written for generations later than that of `view`, as by a publish that crashed."""
 
     def write(self, view: PointsView, collection: str, points: Iterable[Point]) -> None:
-        """Write points that are alive from the generation of `view` on. `collection` only informs administrators."""
+        """Write points that belong to the generation of `view` and to later ones, until they are retired.
+
+        `collection` is stored with the points only as information for administrators.
+        """
 
     def retire(self, view: PointsView, node_ids: Sequence[str]) -> None:
-        """Mark the live points of these nodes as removed from the generation of `view` onwards."""
+        """Mark the points of these nodes as removed: the generation of `view` and later ones do not contain them."""
 
     def keep(self, lineage: str, numbers: Sequence[int]) -> None:
-        """Delete the points of a lineage that are not alive in any of the generations `numbers`."""
+        """Delete the points of a lineage that belong to none of the generations `numbers`.
+
+        A lineage is a series of generations that share points in the database.
+        """
 
     def nearest(
         self, view: PointsView, vectors: NDArray[np.float32], count: int, filters: Sequence[PointsFilter] = ()
@@ -93,10 +108,13 @@ class PointDatabase(Protocol):
         """Return an object that finds only what a caller may see, if the database can check such conditions."""
 
     def count(self, view: PointsView) -> int:
-        """Return the exact number of points that are alive in the generation of `view`."""
+        """Return the exact number of points that belong to the generation of `view`."""
 
     def every_point(self, view: PointsView) -> Iterator[tuple[str, list[int]]]:
-        """Yield the node id and value codes of each point that is alive in the generation of `view`, in any order."""
+        """Yield (node id, codes) of each point that belongs to the generation of `view`, in any order.
+
+        The codes are the node's field values, each as a `stable_code` (a hash of field and value).
+        """
 
     def close(self) -> None:
         """Close the connection."""
@@ -144,7 +162,7 @@ class LineageRecord:
         return next((lineage for lineage in self.all() if lineage.name == name), None)
 
     def save(self, lineage: StoredLineage) -> None:
-        """Store the record of a lineage."""
+        """Store the record of a lineage (generations that share points), replacing its earlier record."""
         content = {
             "name": lineage.name,
             "settings": lineage.settings.model_dump(),
@@ -155,7 +173,7 @@ class LineageRecord:
         self._put(lineage.name, json.dumps(content, indent=1))
 
     def remove(self, lineage: StoredLineage) -> None:
-        """Delete the record of a lineage that no longer has points."""
+        """Delete the record of a lineage (generations that shared points), whose points have already been deleted."""
         (self._folder / f"{lineage.name}.json").unlink(missing_ok=True)
 
     def _texts(self) -> list[str]:
@@ -173,7 +191,10 @@ class LineageRecord:
 
 
 def _parsed_lineage(text: str) -> StoredLineage | None:
-    """Parse a recorded lineage. Returns None if the record is damaged, so that no points are deleted."""
+    """Parse the record of a lineage: generations that share points in a vector database.
+
+    Returns None if the record is damaged. The caller then ignores the lineage, and its points are not deleted.
+    """
     try:
         content = json.loads(text)
         return StoredLineage(
@@ -188,7 +209,10 @@ def _parsed_lineage(text: str) -> StoredLineage | None:
 
 
 def stable_code(field: str, value: FieldValue) -> int:
-    """Return a code for a field's value: 63 bits of a hash, equal in every generation of every collection."""
+    """Return a number that identifies a field's value in filters: 63 bits of a hash of `field` and `value`.
+
+    It is the same in every generation of every collection.
+    """
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # 2020.0 and 2020 are the same value
     digest = hashlib.blake2b(json.dumps([field, value]).encode(), digest_size=8).digest()
@@ -197,7 +221,11 @@ def stable_code(field: str, value: FieldValue) -> int:
 
 @dataclass(frozen=True)
 class NodeCodes:
-    """Each node's field values as stable codes (hashes): as a list for one node, and as one sum per node to compare."""
+    """The codes of all nodes of a generation. A code is a `stable_code`: the hash of a field and one of its values.
+
+    `at` returns the codes of one node. `sums` has one number per node, so that the field values of all nodes can be
+    compared with those of another generation.
+    """
 
     sums: NDArray[np.uint64]
     """The sum of each node's codes, modulo 2**64, shape (nodes,). Nodes with the same codes have equal sums."""
@@ -205,7 +233,7 @@ class NodeCodes:
 
     @classmethod
     def of(cls, fields: FilterFields, size: int) -> "NodeCodes":
-        """Compute the codes of the field values of `size` nodes."""
+        """Compute the codes of `size` nodes: one `stable_code` (a hash of field and value) per value in `fields`."""
         sums, parts = np.zeros(size, dtype=np.uint64), []
         for name in fields.names:
             if (field := fields.get(name)) is not None:
@@ -219,7 +247,7 @@ class NodeCodes:
         return cls(sums, parts)
 
     def at(self, place: int) -> tuple[list[int], list[str]]:
-        """Return the codes (hashes) of the field values of the node at this position, and its tenants."""
+        """Return the codes of the node at this position, one hash for each of its field values, and its tenants."""
         found: list[int] = []
         tenants: list[str] = []
         for field, codes in self._parts:
@@ -234,7 +262,11 @@ class NodeCodes:
 
 @dataclass(frozen=True)
 class PointsChange:
-    """The points to write, as positions in the new generation, and the nodes whose old points become invalid."""
+    """What changes in the vector database when a generation is published.
+
+    `written` are the positions, in the new generation, of the nodes whose points are written. `retired` are the ids of
+    the nodes whose old points do not belong to the new generation.
+    """
 
     written: NDArray[np.int64]
     retired: Sequence[str]
@@ -243,9 +275,11 @@ class PointsChange:
 def points_change(
     before: tuple[GenerationArrays, NodeCodes], after: tuple[GenerationArrays, NodeCodes], vectors_added: Sequence[str]
 ) -> PointsChange:
-    """Compare the nodes and codes of two generations. `vectors_added` are the ids of nodes whose vectors are new.
+    """Compare two generations, each as its arrays and the codes of its nodes, and return which points change.
 
-    All nodes are compared, because one document's metadata can change the codes of another, identical document.
+    A point is written again if its node is new, has a new vector (`vectors_added` are the ids) or has other codes
+    (hashes of its field values). All nodes are compared, because even an unchanged document can get other field values:
+    `source`, for example, also has the paths of its duplicates.
     """
     (old, old_codes), (new, new_codes) = before, after
     places = np.searchsorted(old.ids, new.ids)
@@ -333,7 +367,10 @@ def points_faults(
 
 
 def compared_points(database: PointDatabase, view: PointsView, arrays: GenerationArrays, codes: NodeCodes) -> list[str]:
-    """Read every point and return the faults: additional or missing points, or points with wrong codes."""
+    """Read every point and return the faults: additional or missing points, or points with wrong codes.
+
+    A point's codes, by which searches are filtered, are hashes of its node's field values.
+    """
     sums: dict[str, int] = {}
     for node_id, own in database.every_point(view):
         if node_id in sums:
@@ -422,5 +459,9 @@ class PointSearch:
 def points_filters(
     filters: Iterable[ValueFilter], value_of: Callable[[int], tuple[str, FieldValue]]
 ) -> tuple[PointsFilter, ...]:
-    """Convert filters on a generation's value codes to filters on stable codes. `value_of` decodes a value code."""
+    """Convert filters of one generation to filters of a vector database.
+
+    In a `ValueFilter`, a code is a number that refers to a field value of this generation only, and `value_of` returns
+    its (field, value). In a `PointsFilter`, a code is a `stable_code`: a hash of field and value.
+    """
     return tuple(PointsFilter([stable_code(*value_of(code)) for code in one.codes], one.denies) for one in filters)

@@ -121,7 +121,7 @@ class QdrantPoints(Closeable):
         self._set_died(died, ALIVE)
 
     def write(self, view: PointsView, collection: str, points: Iterable[Point]) -> None:
-        """Write points that are alive from the generation of `view` onwards."""
+        """Write points that belong to the generation of `view` and to later ones, until they are retired."""
         from qdrant_client import models as q
 
         for batch in batches(points):
@@ -145,7 +145,7 @@ class QdrantPoints(Closeable):
                 self.client.upsert(self.name, rows, wait=True)
 
     def retire(self, view: PointsView, node_ids: Sequence[str]) -> None:
-        """Mark the live points of these nodes as removed from the generation of `view` onwards."""
+        """Mark the points of these nodes as removed: the generation of `view` and later ones do not contain them."""
         from qdrant_client import models as q
 
         these = q.FieldCondition(key="node", match=q.MatchAny(any=list(node_ids)))
@@ -153,7 +153,7 @@ class QdrantPoints(Closeable):
         self._set_died([_of_lineage(view.lineage), these, *former], view.generation)
 
     def keep(self, lineage: str, numbers: Sequence[int]) -> None:
-        """Delete the points of a lineage that are not alive in any of the generations `numbers`."""
+        """Delete the points of a lineage (generations that share points) that none of these generations contains."""
         if not numbers:
             self._delete([_of_lineage(lineage)])
             return
@@ -191,14 +191,17 @@ class QdrantPoints(Closeable):
         return found
 
     def count(self, view: PointsView) -> int:
-        """Return the exact number of points that are alive in the generation of `view`."""
+        """Return the exact number of points that belong to the generation of `view`."""
         with _translated(self.settings):
             if not self.client.collection_exists(self.name):
                 return 0
             return int(self.client.count(self.name, count_filter=_seen_by(view), exact=True).count)
 
     def every_point(self, view: PointsView) -> Iterator[tuple[str, list[int]]]:
-        """Yield the node id and value codes of each point that is alive in the generation of `view`, in any order."""
+        """Yield (node id, codes) of each point that belongs to the generation of `view`, in any order.
+
+        The codes are the node's field values, each as a `stable_code` (a hash of field and value).
+        """
         place: Any = None
         while True:
             with _translated(self.settings):
@@ -298,7 +301,7 @@ def _range(field: str, *, above: int | None = None, below: int | None = None) ->
 
 
 def _seen_by(view: PointsView, filters: Sequence[PointsFilter] = ()) -> "q.Filter":
-    """Return the filter for the points that are alive in a generation and fulfil the filters."""
+    """Return the filter for the points that belong to a generation and fulfil the filters."""
     from qdrant_client import models as q
 
     alive = [_range("born", below=view.generation + 1), _range("died", above=view.generation)]

@@ -182,11 +182,17 @@ class RestrictedIndex:
 
     @property
     def artefact_names(self) -> Sequence[str]:
-        """The names of the artefacts of allowed documents."""
+        """The names of the artefacts of the allowed documents, such as `enterprise_model`.
+
+        An artefact is a JSON value that a reader extracted from a document in addition to the text.
+        """
         return [name for name in self._index.artefact_names if self.artefacts(name)]
 
     def artefacts(self, name: str) -> Mapping[str, Any]:
-        """Return the artefacts (JSON of readers) with this name, by document id, of allowed documents only."""
+        """Return the artefacts of the allowed documents with this name, as parsed JSON by document id.
+
+        An artefact is a JSON value that a reader extracted in addition to the text, such as `enterprise_model`.
+        """
         found = self._index.artefacts(name)
         allowed = frozenset(self._allowed_documents(list(found)))
         return {identity: content for identity, content in found.items() if identity in allowed}

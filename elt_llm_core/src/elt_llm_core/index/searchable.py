@@ -200,10 +200,16 @@ class Searchable(Protocol):
 
     @property
     def artefact_names(self) -> Sequence[str]:
-        """The names of the artefacts that document readers stored in addition to text, such as `enterprise_model`."""
+        """The names of the documents' artefacts, such as `enterprise_model`.
+
+        An artefact is a JSON value that a reader extracted from a document in addition to the text.
+        """
 
     def artefacts(self, name: str) -> Mapping[str, Any]:
-        """Return the artefacts (JSON of readers) with this name, by document id. Raises CorruptIndex on damage."""
+        """Return the artefacts with this name, as parsed JSON by document id. Raises CorruptIndex if they are damaged.
+
+        An artefact is a JSON value that a reader extracted in addition to the text, such as `enterprise_model`.
+        """
 
 
 def find_document(documents: Sequence[StoredDocument], reference: str, collection: str) -> StoredDocument:

@@ -90,7 +90,11 @@ class VectorIndexPool(Closeable):
 
     @contextmanager
     def lend(self, folder: Path, exact: ExactVectorStore) -> Iterator["IdVectorStore"]:
-        """Yield a folder's index. Searches whose last result ties with the next use `exact`. Raises CorruptIndex."""
+        """Yield the Chroma index in a folder as a vector store. It is not closed during the block.
+
+        If the last result of a search has the same cosine as the best vector that was cut off, the choice between them
+        is arbitrary, and the search is repeated with `exact`. Raises CorruptIndex if the index cannot be opened.
+        """
         lent = self._take(folder, exact)
         try:
             yield lent.index.store

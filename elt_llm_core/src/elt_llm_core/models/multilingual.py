@@ -121,7 +121,10 @@ def _common_file() -> str:
 
 @cache
 def _digest() -> str:
-    """Return a hash of everything that determines the vectors: the weights and the subtracted common direction."""
+    """Return a hash of everything that determines the vectors: the model's weights, and the common direction.
+
+    The common direction is a constant vector that is subtracted from every vector that the model computes.
+    """
     return hashlib.sha256(f"{WEIGHTS.sha256}\n{_common_file()}".encode()).hexdigest()
 
 

@@ -17,7 +17,7 @@ from elt_llm_core.state.database import has_state, open_state
 from elt_llm_core.state.jobs import ANY_DOCUMENT, ErasePredicate, JobQueue, JobReviewTable, JobRowTable, QuotedDocument
 from elt_llm_core.state.sessions import FeedbackTable, SessionTable
 from elt_llm_core.store.database import Database
-from elt_llm_core.store.erasure import is_text_published
+from elt_llm_core.store.erasure import is_still_stored
 from elt_llm_core.store.records import CollectionRecord
 from elt_llm_core.store.store import Store
 
@@ -160,7 +160,7 @@ def erase_unpublished(store: Store, chosen: Sequence[CollectionRecord], samples:
         return quoted not in published and quoted[0] not in others
 
     def erase(state: Database) -> ErasureCounts:
-        words = [sample for sample in samples if not is_text_published(store, sample)]
+        words = [sample for sample in samples if not is_still_stored(store, sample)]
         erased = _ErasureRule(is_gone, words).erase(state)
         JobQueue(state).forget_ended()  # ended jobs contain file names, and nobody waits for them
         state.erase_deleted()

@@ -76,6 +76,6 @@ def owner_folders(fields: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def fields_of_folders(folders: Sequence[str]) -> dict[str, str]:
-    """Return the owner fields that folder names encode: ["tenant_id=acme"] -> {"tenant_id": "acme"}."""
+    """Return the fields in `OWNER_FIELDS` that folder names contain: ["tenant_id=acme"] -> {"tenant_id": "acme"}."""
     pairs = (folder.partition("=") for folder in folders)
     return {name: unquote(value) for name, equals, value in pairs if equals and name in OWNER_FIELDS}

@@ -44,9 +44,11 @@ class DocumentTable(DatabaseTable):
         return int(row[0]) if row else None
 
     def add(self, collection: int, document: NewDocument, parts: Sequence[NewDocument] = ()) -> int:
-        """Store a version of a file with its nodes and parts in one transaction.
+        """Store a version of a file in one transaction, with its nodes and parts.
 
-        Returns the file's own version number. Raises StoreError if a node's text is empty or not the text of its span.
+        Parts are documents inside the file, such as the sheets of a workbook, and become document versions of their
+        own. Returns the version number of `document`, the file itself. Raises StoreError if a node's text is empty or
+        not the text of its span.
         """
         for one in (document, *parts):
             for node in one.nodes:
@@ -60,7 +62,10 @@ class DocumentTable(DatabaseTable):
         return version
 
     def touch(self, version: int, modified_at: str) -> None:
-        """Update the modification time of a file version and its parts. The file's bytes must be unchanged."""
+        """Update the modification time of a file version and of its parts, such as the sheets of a workbook.
+
+        The file's bytes must be unchanged.
+        """
         self._database.execute(
             "UPDATE document_versions SET modified_at = ?1 WHERE (id = ?2 OR part_of = ?2)"
             " AND modified_at IS DISTINCT FROM ?1",
@@ -85,7 +90,10 @@ class DocumentTable(DatabaseTable):
         return found
 
     def artefacts(self, versions: Sequence[int]) -> list[tuple[str, str, str]]:
-        """Return name, document id and JSON text of each artefact of these document versions, sorted."""
+        """Return (name, document id, JSON text) of each artefact of these document versions, sorted.
+
+        An artefact is a JSON value that a reader extracted in addition to the text, such as `enterprise_model`.
+        """
         rows = self._database.rows_in(
             "SELECT a.name, v.document_id, a.content FROM artefacts a JOIN document_versions v ON v.id = a.version"
             " WHERE a.version IN ({})",
@@ -182,7 +190,8 @@ class DocumentTable(DatabaseTable):
     def _same_bytes(self, versions: Sequence[int]) -> Iterable[list[tuple[str, str, int, str]]]:
         """Group these versions by identical content, each as its root, path, version and document id.
 
-        Documents with different owner fields are never in one group, because each owner must find their own.
+        Documents of different owners (`OWNER_FIELDS`, such as the tenant) are never in one group, because each owner
+        must find their own.
         """
         groups: dict[tuple[str | None, ...], list[tuple[str, str, int, str]]] = defaultdict(list)
         owner = ", ".join(f"json_extract(metadata, '$.{name}')" for name in OWNER_FIELDS)
@@ -265,7 +274,11 @@ def _document_from_row(row: Row) -> StoredDocument:
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A file's version with its parts. `numbers` are the version numbers of `document` and then of each part."""
+    """A stored version of a file, with its parts: documents inside the file, such as the sheets of a workbook.
+
+    `document` is the file itself. Each part is a document version of its own. `numbers` are the version numbers, first
+    of `document`, then of each part in `parts`.
+    """
 
     collection: int
     document: NewDocument
@@ -274,13 +287,20 @@ class StoredFile:
 
 
 def file_versions_of(database: Database, versions: Sequence[int]) -> list[int]:
-    """Return the file's version for each of these versions of files or of parts of files, sorted, each once."""
+    """Return the numbers of the file versions to which these versions belong, sorted, each once.
+
+    `versions` may be files or parts of files, such as the sheets of a workbook. A part is replaced by its file: if 8
+    and 9 are parts of file 7, [5, 7, 8, 9] -> [5, 7].
+    """
     rows = database.rows_in("SELECT coalesce(part_of, id) FROM document_versions WHERE id IN ({})", versions)
     return sorted({int(number) for (number,) in rows})
 
 
 def read_file_version(database: Database, version: int) -> StoredFile:
-    """Return a file's version with its parts. Raises StoreError if the version is not in the store."""
+    """Return a file version with its parts, such as the sheets of a workbook.
+
+    Raises StoreError if the version is not in the store.
+    """
     row = database.row("SELECT collection FROM document_versions WHERE id = ?", (version,))
     if row is None:
         raise StoreError(f"Document version {version} is not in the store.", hint="Run: elt-llm verify")
@@ -384,7 +404,11 @@ class ForgottenTable(DatabaseTable):
             )
 
     def lift_file(self, collection: int, document_id: str, content_hash: bytes) -> None:
-        """Let ingest read a forgotten file again. Forgotten files with equal bytes stay forgotten, by their paths."""
+        """Let ingest read a forgotten file again.
+
+        Ingest skips a file because of its path or because of its bytes. After the call, this path and these bytes are
+        no longer reasons. Other forgotten documents with the same bytes are still skipped at their own paths.
+        """
         same = [it for it in self.listed(collection) if it.content_hash == content_hash]
         self.add(collection, [replace(it, content_hash=b"") for it in same if it.document_id != document_id])
         self._database.execute(

@@ -172,7 +172,12 @@ _SHORTEST_TEXT, _SHORTEST_STEM = 12, 10  # characters; shorter samples occur in 
 
 @dataclass(frozen=True)
 class SampleSearch:
-    """The result of searching files for samples (words of erased text): counts, and the files with a sample."""
+    """The result of searching the data directory for samples: words and lines of erased text.
+
+    `samples` and `files` are the numbers of samples and of searched files, and `bytes` is the size of these files.
+    `found_in` are the paths of files that contain a sample of which the database has no copy left. It is empty if the
+    erasure succeeded.
+    """
 
     samples: int
     files: int
@@ -190,7 +195,10 @@ def take_samples(store: Store, versions: Sequence[int]) -> list[str]:
 
 
 def search_samples(store: Store, samples: Sequence[str]) -> SampleSearch:
-    """Search every file of the data directory for samples of erased text that occur in no published text."""
+    """Search every file of the data directory for samples of erased text. Samples that are still stored do not count.
+
+    A sample is still stored if the database contains it, for example in a document that was not erased.
+    """
     files = [path for path in sorted(store.data_dir.rglob("*")) if path.is_file() and not path.is_symlink()]
     forms = {it: {it.encode("utf-8", "surrogatepass"), json.dumps(it)[1:-1].encode()} for it in samples}  # text, JSON
     found: dict[str, set[Path]] = {sample: set() for sample in samples}
@@ -200,7 +208,7 @@ def search_samples(store: Store, samples: Sequence[str]) -> SampleSearch:
                 for sample in samples:
                     if any(content.find(form) >= 0 for form in forms[sample]):
                         found[sample].add(path)
-    left = {path for sample, paths in found.items() if paths and not is_text_published(store, sample) for path in paths}
+    left = {path for sample, paths in found.items() if paths and not is_still_stored(store, sample) for path in paths}
     total = sum(path.stat().st_size for path in files if path.exists())
     names = tuple(sorted(path.relative_to(store.data_dir).as_posix() for path in left))
     return SampleSearch(len(samples), len(files), total, names)
@@ -219,8 +227,12 @@ def _version_samples(store: Store, version: int) -> Iterable[str]:
     return [it for it in texts if len(it) >= _SHORTEST_TEXT] + [it for it in stems[:1] if len(it) >= _SHORTEST_STEM]
 
 
-def is_text_published(store: Store, sample: str) -> bool:
-    """Return whether a stored row contains the sample. If so, files may contain it although the erasure succeeded."""
+def is_still_stored(store: Store, sample: str) -> bool:
+    """Return whether the database still contains the sample, for example in a document that was not erased.
+
+    If it does, a file with the sample does not prove that erased text is left. The rows of documents, chunks, files and
+    folders are searched, and the schema.
+    """
     text = ["t.text", "v.path", "v.title", "v.sections", "v.metadata"]
     row = store.database.row(
         f"SELECT 1 FROM document_versions v JOIN texts t ON t.id = v.text WHERE {_any_contains(text)}"

@@ -57,8 +57,8 @@ class NewDocument:
 
     `part` names a part of a file, such as one fact sheet, and is empty for the whole file. `extraction` identifies the
     method by which metadata was extracted. `modified_at` is the file's modification time (ISO 8601, UTC); if only that
-    changes, no new version is created. `artefacts` are JSON values by name, stored with every generation that contains
-    the version.
+    changes, no new version is created. `artefacts` are JSON values by name that the reader extracted in addition to the
+    text. They are stored with every generation that contains the version.
     """
 
     document_id: str
@@ -139,12 +139,15 @@ class StoredDocument:
 
     @property
     def content_key(self) -> tuple[str | None, ...]:
-        """A key that is equal for identical documents with the same owner fields."""
+        """A key that is equal for identical documents with equal `tenant_id`, `knowledge_base_id` and `doc_type`."""
         return content_key(self.document_hash, self.part, [self.metadata.get(name) for name in OWNER_FIELDS])
 
 
 def content_key(document_hash: str, part: str, owner: Iterable[Any]) -> tuple[str | None, ...]:
-    """Return a key that is equal for identical documents with the same owner fields. Only one of them is indexed."""
+    """Return a key that is equal for identical documents of the same owner. Only one of them is indexed.
+
+    `owner` has the document's values of `OWNER_FIELDS`: `tenant_id`, `knowledge_base_id` and `doc_type`.
+    """
     return (document_hash, part, *(None if value is None else str(value) for value in owner))
 
 

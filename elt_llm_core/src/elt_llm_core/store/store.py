@@ -250,8 +250,9 @@ def _refuse_lost_record(data_dir: Path) -> None:
 class CollectionStatus:
     """The status of a collection. Sizes are in bytes.
 
-    `artefacts` are the names of the stored artefacts. `duplicates` counts the documents that are not indexed because an
-    identical document is. `forgotten` counts the documents that ingest skips.
+    `artefacts` are the names of JSON values that readers extracted from the documents in addition to text, such as
+    `enterprise_model`. `duplicates` counts the documents that are not indexed because an identical document is.
+    `forgotten` counts the documents that ingest skips.
     """
 
     collection: str

@@ -22,7 +22,10 @@ def machine_id(workspace: Workspace) -> str:
 
 
 def upload_fields(data_dir: Path, collection: str, path: Path) -> dict[str, str]:
-    """Return an uploaded file's owner fields, which are encoded in its folders' names. Other files have none."""
+    """Return an uploaded file's tenant_id, knowledge_base_id and doc_type, as far as its folders' names contain them.
+
+    The upload `tenant_id=acme/report.pdf` -> {"tenant_id": "acme"}. A file that is not an upload has none.
+    """
     folder = uploads_folder(data_dir, collection).resolve()
     return fields_of_folders(path.relative_to(folder).parts[:-1]) if path.is_relative_to(folder) else {}
 

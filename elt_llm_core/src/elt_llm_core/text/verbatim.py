@@ -111,7 +111,11 @@ def _end_of_match(word: QuoteWord, quoted: QuoteWord) -> int:
 
 
 def _best_window(wanted: Counter[str], words: Sequence[str], length: int) -> tuple[int, int]:
-    """Find the run of `length` words that has most of the quote's (`wanted`). Return how many, and its start."""
+    """Find the `length` consecutive words that contain the most words of a quote.
+
+    `wanted` has the quote's words and how often each occurs in it; a word counts at most that often. Returns the number
+    of the quote's words that were found, and the position of the first of the `length` words.
+    """
     counts: Counter[str] = Counter()
     current = best = first = 0
     for index, word in enumerate(words):
