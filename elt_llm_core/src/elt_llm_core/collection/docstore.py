@@ -47,7 +47,11 @@ class _GenerationValues(BaseKVStore):
         self._known = frozenset(generation.every_id())
 
     def get(self, key: str, collection: str = DEFAULT_COLLECTION) -> dict[str, Any] | None:
-        """Return a node, or a document's node ids, or None if the key is unknown."""
+        """Return an entry of a LlamaIndex table, here called `collection`, or None if the key is unknown.
+
+        In the table of nodes, the key is a node id, and the entry is the node. In the table of documents, the key is a
+        document id, and the entry has the ids of the document's nodes.
+        """
         if collection == _DOCUMENTS:
             return self.get_all(_DOCUMENTS).get(key)
         if collection != _NODES or key not in self._known:
@@ -55,7 +59,10 @@ class _GenerationValues(BaseKVStore):
         return doc_to_json(text_node(self._generation.nodes([key])[0]))
 
     def get_all(self, collection: str = DEFAULT_COLLECTION) -> dict[str, dict[str, Any]]:
-        """Return all entries of a LlamaIndex table: nodes, or documents with their node ids in order."""
+        """Return all entries of a LlamaIndex table, here called `collection`.
+
+        The entries are nodes by node id, or the ids of each document's nodes, in order, by document id.
+        """
         if collection not in (_NODES, _DOCUMENTS):
             return {}
         nodes = self._generation.nodes(list(self._generation.every_id()))

@@ -145,7 +145,11 @@ def _erase_rows(
 
 
 def _search_samples(store: Store, samples: Sequence[str]) -> erasure.SampleSearch:
-    """Search all files for these words of erased text. Delete the stored list of words unless a file has one."""
+    """Search all files for samples: words and lines of erased text.
+
+    Samples from earlier erasures are stored in a file for the next purge. That file is deleted, but written again if
+    the search found a sample.
+    """
     kept = erasure.stored_samples(store)
     erasure.erase_samples(store)
     found = erasure.search_samples(store, samples)
@@ -176,7 +180,11 @@ def _files_to_delete(store: Store, chosen: Sequence[CollectionRecord]) -> list[s
 
 
 def _uploads_to_delete(store: Store, chosen: Sequence[CollectionRecord]) -> list[Path]:
-    """Return uploads of the `chosen` collections, and of none, that are neither published nor waiting to be read."""
+    """Return the uploaded files that are neither published nor waiting to be read.
+
+    The upload folders of the `chosen` collections are searched, and those that belong to no existing collection.
+    Interrupted uploads are returned, too.
+    """
     if not (store.data_dir / UPLOADS_FOLDER).is_dir():
         return []
     with closing(open_state(store.workspace)) as state:

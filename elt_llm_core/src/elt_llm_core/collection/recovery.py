@@ -118,7 +118,11 @@ def _known_documents(store: Store) -> set[tuple[int, str, str]]:
 
 
 def _restore_names(store: Store) -> None:
-    """Restore lost rows of collections. A collection's name is the folder name from which its document ids are made."""
+    """Add a row for each collection whose row is lost, but of which documents are left.
+
+    The collection's name is found by trying the folders that contain generations: a document's id is a hash of the
+    collection's name, the source folder and the path. The latest generation in that folder becomes the published one.
+    """
     database = store.database
     rows = database.rows(
         "SELECT collection, document_id, root, path FROM document_versions"

@@ -219,7 +219,7 @@ def _merged(before: FilterField, added: FilterField, change: GenerationChange, *
 
 
 def _entries(field: FilterField) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return a field's (row, value code) pairs as two arrays in the order of the rows."""
+    """Return each (row, index in `field.values`) pair of a field, as two arrays in the order of the rows."""
     if field.bounds is None:
         rows = np.flatnonzero(field.codes >= 0)
         return rows, field.codes[rows]
@@ -230,7 +230,8 @@ def _entries(field: FilterField) -> tuple[NDArray[np.int64], NDArray[Any]]:
 class _NodeValues:
     """The field values and section headings of some nodes.
 
-    A node without a value inherits its document's value. `own` counts, by field, the nodes with their own value.
+    A node whose metadata does not have a field inherits its document's value. `own` counts, by field, the nodes whose
+    own metadata has it.
     """
 
     headings: Sequence[str | None]
@@ -257,7 +258,11 @@ class _NodeValues:
         return single_valued("section", "path", self.headings)
 
     def kinds(self, name: str) -> Counter[str]:
-        """Count what decides a field's type: values of each type, lists of values, nodes with a value of their own."""
+        """Return what decides a field's type and form, as counts: {"number": 12, "text": 3, "lists": 2, "own": 5}.
+
+        The values are counted by type. "lists" counts the nodes with a list of values. "own" counts the nodes whose own
+        metadata has the field; all others inherit the value of their document.
+        """
         rows = _split_authors(name, self.columns.get(name, []))
         counts = Counter(
             map(lru_cache(maxsize=None, typed=True)(_kind), (one for row in rows for one in _scalars(row)))

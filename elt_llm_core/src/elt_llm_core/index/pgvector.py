@@ -123,7 +123,7 @@ class PgvectorPoints(Closeable):
             self.database.execute(f"ANALYZE {table}")
 
     def retire(self, view: PointsView, node_ids: Sequence[str]) -> None:
-        """Mark the points of these nodes as removed: the generation of `view` and later ones do not contain them."""
+        """Mark the older points of these nodes as removed from the generation of `view` and from later ones."""
         with _translated():
             self.database.execute(
                 f"UPDATE {table_name(view.lineage)} SET died = ?1"  # noqa: S608 - from the name of a lineage

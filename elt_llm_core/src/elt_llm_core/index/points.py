@@ -34,7 +34,10 @@ _WRITTEN_AT_ONCE = 256  # points
 
 
 class PointsView(NamedTuple):
-    """The points that are alive in one generation of a lineage (the generations that share points in a database)."""
+    """The points of one generation in a vector database.
+
+    `lineage` is the name of the series of generations that share points, and `generation` is the number of this one.
+    """
 
     lineage: str
     generation: int
@@ -91,7 +94,7 @@ class PointDatabase(Protocol):
         """
 
     def retire(self, view: PointsView, node_ids: Sequence[str]) -> None:
-        """Mark the points of these nodes as removed: the generation of `view` and later ones do not contain them."""
+        """Mark the older points of these nodes as removed from the generation of `view` and from later ones."""
 
     def keep(self, lineage: str, numbers: Sequence[int]) -> None:
         """Delete the points of a lineage that belong to none of the generations `numbers`.

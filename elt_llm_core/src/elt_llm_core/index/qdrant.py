@@ -145,7 +145,7 @@ class QdrantPoints(Closeable):
                 self.client.upsert(self.name, rows, wait=True)
 
     def retire(self, view: PointsView, node_ids: Sequence[str]) -> None:
-        """Mark the points of these nodes as removed: the generation of `view` and later ones do not contain them."""
+        """Mark the older points of these nodes as removed from the generation of `view` and from later ones."""
         from qdrant_client import models as q
 
         these = q.FieldCondition(key="node", match=q.MatchAny(any=list(node_ids)))

@@ -79,8 +79,9 @@ class NamedInQuery:
 class KeywordQuery:
     """A query for BM25, which uses the collection's parameters and document frequencies.
 
-    Each occurrence of a stem in `stems` adds its BM25 score, multiplied by its factor in `factors` (1 if absent). Each
-    of `names` adds the amount, if any, by which the best of its other names scores higher than the name itself.
+    Each occurrence of a stem in `stems` adds its BM25 score, multiplied by its factor in `factors` (1 if absent).
+    `names` are names in the query that have other names: "GDPR" is also "data protection regulation". If a chunk scores
+    higher for one of the other names than for the name in the query, the difference is added to its score.
     """
 
     stems: tuple[str, ...]

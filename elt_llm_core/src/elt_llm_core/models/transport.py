@@ -35,7 +35,10 @@ class CancellableConnection:
         self._cancelled = False
 
     def run(self, work: Callable[[], Result]) -> Result:
-        """Call `work` and return its result. Clients with the hook `attach_connection` then use this connection."""
+        """Call `work` and return its result. Meanwhile, `cancel` can close the connection of the request in `work`.
+
+        For this, the HTTP client that sends the request must have `attach_connection` as its request hook.
+        """
         reset = _CURRENT_CONNECTION.set(self)
         try:
             return work()
@@ -67,7 +70,10 @@ _CURRENT_CONNECTION: ContextVar[CancellableConnection | None] = ContextVar("conn
 
 
 def attach_connection(request: httpx.Request) -> None:
-    """Give a request its own connection, which can be cancelled. HTTP clients call this hook before each request."""
+    """Give a request its own connection, which `CancellableConnection.cancel` can close.
+
+    HTTP clients call this hook before each request. Outside of `CancellableConnection.run`, it does nothing.
+    """
     connection = _CURRENT_CONNECTION.get()
     if connection is not None:
         request.headers["Connection"] = "close"

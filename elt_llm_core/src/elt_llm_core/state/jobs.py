@@ -384,7 +384,10 @@ class JobReviewTable(DatabaseTable):
             self._database.execute_many(_ADD_TO_HISTORY, [(*line, True) for line in lines])
 
     def put_aside(self, name: JobName, reviews: Iterable[StoredReview]) -> None:
-        """Add reviews to the history of their rows without applying them. Reviews that the history has are skipped."""
+        """Add reviews to the history of their rows only, because newer reviews of these rows are kept.
+
+        Reviews that are already in the history are skipped.
+        """
         new = [
             review
             for review in reviews
@@ -402,7 +405,10 @@ class JobReviewTable(DatabaseTable):
         return {review.place: review for review in map(_stored_review, rows)}
 
     def history(self, name: JobName, place: RowId) -> list[StoredReview]:
-        """Return all reviews of a row, oldest first. The last one that was applied is the current review."""
+        """Return all reviews of a row, oldest first. The last one with `applied` true is the current review.
+
+        `applied` is false for a review, imported from a review sheet, that did not replace a newer review of the row.
+        """
         rows = self._database.rows(
             f"SELECT {_REVIEW_COLUMNS}, applied FROM job_review_history WHERE {_OF_ROW} ORDER BY number",  # noqa: S608
             (*name, *place),

@@ -71,10 +71,11 @@ def versions_to_forget(
 def delete_forgotten_versions(
     store: Store, collection: int, document_ids: Collection[str], versions: Collection[int]
 ) -> list[int]:
-    """Delete these document versions, the generations that contain one of them, and the rows of the files.
+    """Delete these document versions, the generations that contain one of them, and the data that only they used.
 
-    Everything is deleted in one transaction, with the data that only these versions used. Returns the numbers of the
-    deleted generations. Raises StoreError if the published generation contains one of the versions.
+    What the last scan recorded about the files of `document_ids` (path, size, hash) is deleted, too. Everything happens
+    in one transaction. Returns the numbers of the deleted generations. Raises StoreError if the published generation
+    contains one of the versions.
     """
     numbers = store.generations.naming(collection, list(versions))
     if store.generations.pointer(collection) in numbers:

@@ -95,11 +95,11 @@ class GenerationTable(DatabaseTable):
                 )
 
     def point_at(self, collection: int, number: int) -> None:
-        """Publish another kept generation in one transaction.
+        """Publish another kept generation in one transaction. Raises UsageError if there is no generation `number`.
 
-        The generation published until now becomes the previous one. A second rollback in a row does not change the
-        previous one, and publishing the previous one ends the rollback. Raises UsageError if there is no generation
-        `number`.
+        Also updates the collection's `previous` and `rolled_back`. Suppose that generation 3 is published:
+        `point_at(2)` publishes 2 and rolls back; `previous` is 3. Then `point_at(1)` publishes 1; `previous` is still
+        3. Then `point_at(3)` publishes 3 and ends the rollback; `previous` is 1.
         """
         with self._database.transaction():
             if number not in {record.number for record in self.of_collection(collection)}:

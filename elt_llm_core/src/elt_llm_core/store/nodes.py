@@ -168,7 +168,10 @@ def node_rows(database: Database, versions: Sequence[int]) -> dict[str, tuple[st
 
 
 def vector_key(fingerprint: bytes, embedded_hash: bytes) -> bytes:
-    """Return the key of a vector: a hash of the model's fingerprint and the hash of the embedded text."""
+    """Return the key under which a vector is stored: one SHA-256 of two values, which are hashes themselves.
+
+    `fingerprint` is the hash of the model's fingerprint, and `embedded_hash` that of the embedded text.
+    """
     return sha256(fingerprint, embedded_hash)
 
 

@@ -205,7 +205,7 @@ class PostgresDatabase(Database):
                 raise
 
     def whole(self, table: str, row: str) -> str:
-        """Return "TRUE", because the server finds damaged pages itself and rows need no check."""
+        """Return "TRUE", an SQL condition that checks nothing, because the server finds damaged pages itself."""
         return "TRUE"
 
     def schema_version(self) -> int:
@@ -257,7 +257,9 @@ class PostgresDatabase(Database):
     def try_lock(self, key: int, *, shared: bool = False, guarded: str = "") -> bool:
         """Take a lock in this session without waiting, and return whether it was free.
 
-        After a lost connection, a shared lock is taken again, if the query `guarded` still finds its row.
+        If the connection is lost, a shared lock is taken again on the next one. `guarded` is a query for the row that
+        the lock protects, such as the row of an open generation. If it then finds no row, the lock is not held, and the
+        next statement raises StoreUnavailable.
         """
         with self._mutex:
             [(taken,)] = self.rows(f"SELECT pg_try_advisory_lock{'_shared' if shared else ''}(?)", (key,))
@@ -592,9 +594,9 @@ def take_lock(database: PostgresDatabase, key: int, what: str) -> None:
 
 
 def check_session_locks(database: PostgresDatabase, other: PostgresDatabase, key: int) -> None:
-    """Raise StoreError if `database` does not keep its lock while `other` is in a transaction.
+    """Raise StoreError if the session `database` loses its lock while the session `other` is in a transaction.
 
-    That happens behind a pooler in transaction mode, which shares sessions between clients.
+    That happens behind a connection pooler in transaction mode, which lets clients share the server's sessions.
     """
     other.execute("BEGIN")  # not `transaction`, which would wait for a writer's lock
     try:
@@ -617,8 +619,8 @@ def check_row_security(workspace: Workspace) -> str:
 def describe_server(workspace: Workspace) -> str:
     """Check that a server can be used and return its version, host and database.
 
-    Raises StoreError if the server is too old, if locks do not stay with a session, or if the role can neither use nor
-    create the schemas.
+    Raises StoreError if the server is too old, if the role can neither use nor create the schemas, or if a session
+    loses its locks to other clients, as behind a connection pooler in transaction mode.
     """
     key = lock_key("doctor", os.getpid(), time.monotonic_ns())
     with (

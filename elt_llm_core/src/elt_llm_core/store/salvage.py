@@ -135,7 +135,10 @@ def _copy_table(target: SqliteDatabase, table: CheckedTable) -> tuple[int, int]:
 
 
 def _copy_blocks(target: SqliteDatabase, name: str, statement: str) -> None:
-    """Copy the rows of a table with row numbers in blocks. Blocks with an unreadable page are halved repeatedly."""
+    """Copy the rows of a table with row numbers (a column `id`) in blocks of a thousand.
+
+    A block that contains an unreadable page is halved repeatedly, until only the unreadable rows are left out.
+    """
     last = None
     with suppress(StoreError):
         [(last,)] = target.rows(f"SELECT max(id) FROM damaged.{name}")
@@ -161,7 +164,10 @@ def _copy_range(target: SqliteDatabase, statement: str, start: int, end: int) ->
 
 
 def _copy_from_both_ends(target: SqliteDatabase, table: CheckedTable, insert: str, select: str) -> None:
-    """Copy all rows of a table without row numbers, or else those before the first and after the last bad page."""
+    """Copy the rows of a table that has no row numbers (no column `id`).
+
+    If a page of the table cannot be read, only the rows before the first such page and after the last one are copied.
+    """
     try:
         target.execute(f"{insert} {select}")
     except StoreError:

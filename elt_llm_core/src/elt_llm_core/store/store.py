@@ -225,7 +225,7 @@ def _refuse_other_backend(workspace: Workspace) -> None:
         )
     if is_claimed and not workspace.is_shared:
         raise StoreError(
-            f"{folder} belongs to a PostgreSQL database.",
+            f"{folder} cannot be used with SQLite, because it belongs to a PostgreSQL database.",
             hint="Set storage.backend: postgres. To use SQLite instead, choose another folder: --data-dir DIR.",
         )
 

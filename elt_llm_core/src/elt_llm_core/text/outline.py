@@ -94,7 +94,11 @@ class MarkedTerms:
 
 
 def _valid_offsets(value: Any, count: int, length: int) -> Any:
-    """Return the valid entries of parsed JSON, each once, sorted. Valid are `count` ascending offsets in the text."""
+    """Return the valid entries of a parsed JSON list, sorted and each once.
+
+    A valid entry is a list of `count` integers: offsets in a text of `length` characters, ascending, as pairs of the
+    start and end of a span that is not empty. With `count` 2: [[9, 4], [3, 7]] -> ((3, 7),)
+    """
     entries = value if isinstance(value, list | tuple) else ()
     lists = (entry for entry in entries if isinstance(entry, list | tuple) and len(entry) == count)
     spans = {tuple(entry) for entry in lists if all(type(one) is int for one in entry)}
@@ -110,9 +114,10 @@ _WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
 
 
 def page_label(source: str, page: int | None, section: str | None = None) -> str:
-    """Return a label such as "page 3" or, for a workbook, "sheet Elements". Without a page, it is empty.
+    """Return a label such as "page 3" or, if `source` is a workbook, "sheet Elements". Without a page, it is empty.
 
-    A sheet's name is its first heading. A caller that shows sections itself passes none, and gets "" for sheets.
+    A sheet has a page number, and its name is the first title in `section`: ("a.xlsx", 2, "Elements > Totals") ->
+    "sheet Elements". Without `section`, a sheet's label is empty; callers that show the section elsewhere omit it.
     """
     if page and source.lower().endswith(_WORKBOOKS):
         return f"sheet {section.split(' > ')[0]}" if section else ""

@@ -102,7 +102,7 @@ def words(name: str, codes: Iterable[str] | None = None, *, folded: bool = False
     """
     found = {word for code in codes or rule_languages() for word in load_language(code).words(name)}
     if not found:
-        raise KeyError(f"No language has the list '{name}'")
+        raise KeyError(f"None of the languages has a word list '{name}'")
     return frozenset(map(fold, found)) if folded else frozenset(found)
 
 
