@@ -342,7 +342,10 @@ class ContradictionFinder:
             self._antonyms.setdefault(right, set()).add(left)
 
     def find(self, claim: ParsedSentence, source: ParsedSentence, alignment: Alignment) -> tuple[str, ...]:
-        """Return antonyms and one-sided negations. One of each cancel each other out, as in "hard" and "not easy"."""
+        """Return the claim's antonyms of words in the source, and the words negated in only one of them.
+
+        One antonym and one negation cancel each other out, as in "hard" and "not easy".
+        """
         pairs = ((ours.text, self._key(ours.word), self._key(theirs.word)) for ours, theirs in alignment.pairs)
         # At aligned positions, antonyms count even if both words also occur elsewhere.
         aligned = [text for text, own, other in pairs if other in self._antonyms.get(own, ())]
