@@ -141,7 +141,10 @@ class AlignmentSlot:
 
     @property
     def nouns(self) -> bool:
-        """Whether `ours` and `theirs` both have a capitalised word within the sentence: in German, different nouns."""
+        """Whether both the claim and the source have a capitalised word here that does not start the sentence.
+
+        In German, where all nouns are capitalised, the two have different nouns at this position.
+        """
         return all(any(_capital(token) for token in side) for side in (self.ours, self.theirs))
 
 
