@@ -49,7 +49,10 @@ class SentenceToken:
 
 @dataclass(frozen=True)
 class ParsedSentence:
-    """A text with its tokens in order, its numbers, its rules, and the sets of its stems and words."""
+    """A sentence with its tokens in order, its numbers, and the sets of its stems and words.
+
+    `rules` are the rules that it states, such as "a player must register".
+    """
 
     text: str
     tokens: tuple[SentenceToken, ...]
@@ -152,8 +155,9 @@ class AlignmentSlot:
 class Alignment:
     """The differences between a claim and a source sentence, aligned word by word.
 
-    `slots` are the differences in content; `pairs` are places where one word replaces another. `crossed` is true if two
-    names or numbers have exchanged positions, `denied` if only one of claim and source contains a negation.
+    `slots` are the positions where each has content words that the other lacks. `pairs` are all positions where a
+    single word is in place of another single word: ("before", "after"). `crossed` is true if two names or numbers have
+    exchanged positions, `denied` if only one of claim and source contains a negation.
     """
 
     slots: tuple[AlignmentSlot, ...]

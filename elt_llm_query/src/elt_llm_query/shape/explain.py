@@ -74,7 +74,7 @@ def trace_outcomes(stages: Sequence[TraceStage], chunks: Sequence[RetrievedChunk
 
 
 def near_misses(stages: Sequence[TraceStage], outcomes: Mapping[NodeKey, CandidateOutcome]) -> list[dict[str, Any]]:
-    """Return the best candidates whose text no final chunk contains, best first, with the reason and a score difference.
+    """Return the best candidates whose text is in no final chunk, best first, with the reason and a score difference.
 
     The difference, `lacked`, is how far the candidate's score is below the score that it needed: the lowest score of a
     final chunk, or the minimum relevance. It is None if the reason does not depend on the score.
