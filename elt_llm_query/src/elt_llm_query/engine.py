@@ -302,7 +302,7 @@ class Engine(Closeable):
         return self
 
     def close(self) -> None:
-        """Release the threads, the pins and the resources passed to `own`."""
+        """Stop the threads, unpin the generations (so that they can be deleted), and close what was passed to `own`."""
         self._resources.close()
 
     def _create_answerer(self, embedding: EmbeddingModel, *, cite: bool = True) -> ExtractiveAnswerer:

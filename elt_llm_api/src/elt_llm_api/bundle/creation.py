@@ -129,7 +129,11 @@ def _add_language_model(parts: BundleParts, profile: str, settings: Settings) ->
 
 
 def _replace_path(parts: BundleParts, profile: str, key: str, value: str) -> None:
-    """On the target, set `key` to the packed model, `value`. Raises UsageError if only a profile sets it to a path."""
+    """Make the installed program use the model in the bundle, `value`, instead of the path in the setting `key`.
+
+    Its launcher sets the environment variable of `key`. Raises UsageError if the path comes from `profile` (not ""),
+    and the settings without a profile do not name the same model.
+    """
     variable = f"ELT_LLM_{key.replace('.', '__').upper()}"
     if profile and parts.environment.get(variable) != value:
         raise UsageError(
@@ -161,7 +165,11 @@ def collection_server(settings: Settings) -> str | None:
 
 
 def add_configuration(parts: BundleParts, loaded: LoadedSettings) -> None:
-    """Add the configuration folder without hidden files, the private TLS key and the file of the database password."""
+    """Add the configuration file to the bundle and, if it is in a folder `config`, the other files of this folder.
+
+    Left out are hidden files, the private TLS key, and the file with the database password. A note lists the
+    environment variables that must be set again on the target.
+    """
     if loaded.source is not None:
         secret = filter(None, (loaded.settings.serve.tls_key, loaded.settings.storage.dsn_file))
         if loaded.source.parent.name == "config":

@@ -97,7 +97,11 @@ def swap_time(fragment: str, last: str) -> str:
 
 
 def _match_ending(fragment: str) -> tuple[str, str]:
-    """Return the new phrase, and a pattern ("" if none) for phrases with its last word: "day pass" for "week pass"."""
+    """Return the fragment without a preposition, and a pattern for phrases that end in its last word.
+
+    "for the day pass" gives "the day pass" and a pattern that matches "the week pass" in the last question. The pattern
+    is "" if the fragment has only one word, or starts with a question word.
+    """
     opening = _PATTERNS["preposition"].match(fragment)
     part = fragment[opening.end(1) :].lstrip() if opening else fragment
     bare = _without_article(part).split()
@@ -107,7 +111,11 @@ def _match_ending(fragment: str) -> tuple[str, str]:
 
 
 def _match_start(fragment: str) -> tuple[str, str]:
-    """Return the new phrase, and a pattern ("" if none) for phrases with its preposition: "for men" for "for boys"."""
+    """Return the fragment without an article, and a pattern for phrases that start with its preposition.
+
+    "for men" gives "for men" and a pattern that matches "for boys" in the last question. The pattern is "" if the
+    fragment does not start with a preposition.
+    """
     bare = _without_article(fragment)
     opening = _PATTERNS["preposition"].match(bare)
     if not opening:

@@ -136,8 +136,9 @@ SENTENCES = (1, 3)  # quotes of one and of three sentences are measured
 class GoldAnswerOutcome:
     """The result for one question that has gold answers (accepted answers): where a gold answer was found.
 
-    `in_chunks` is true if the retrieved chunks contain a gold answer. For 1 and for 3 quoted
-    sentences, `held` has whether the quotes contain a gold answer, and `confidence` the confidence of this answer.
+    `in_chunks` is true if the retrieved chunks contain a gold answer. The question is answered twice, with at most 1
+    and at most 3 quoted sentences. By this number, `held` records whether the quotes contain a gold answer, and
+    `confidence` the confidence of the answer: {1: 0.82, 3: 0.82}.
     """
 
     identity: str
@@ -148,7 +149,7 @@ class GoldAnswerOutcome:
     thresholds: OutcomeThresholds = SHIPPED_THRESHOLDS
 
     def is_refused(self, sentences: int) -> bool:
-        """Return whether the question would be refused if this number of sentences were quoted."""
+        """Return whether the question is refused with at most this number of quoted sentences, which is 1 or 3."""
         return self.thresholds.outcome(self.confidence[sentences]) == "not found"
 
 
@@ -165,11 +166,17 @@ class GoldAnswerReport:
         return _share([one.in_chunks for one in self.outcomes])
 
     def held(self, sentences: int, *, abstain: bool) -> float:
-        """Return the share of questions whose quote contains a gold answer. With `abstain`, refusals do not count."""
+        """Return the share of questions whose quotes, at most `sentences` (1 or 3), contain a gold answer.
+
+        With `abstain`, the quotes of refused questions do not count.
+        """
         return _share([one.held[sentences] and not (abstain and one.is_refused(sentences)) for one in self.outcomes])
 
     def refused(self, sentences: int) -> float:
-        """Return the share of refused questions. Every refusal is wrong, because every question has an answer."""
+        """Return the share of questions that are refused with at most `sentences` (1 or 3) quoted sentences.
+
+        Every refusal is wrong, because every question has an answer.
+        """
         return _share([one.is_refused(sentences) for one in self.outcomes])
 
     def to_json(self) -> dict[str, Any]:

@@ -87,7 +87,11 @@ def confidences(examples: Sequence[LabelledEvidence], weights: ConfidenceWeights
 
 
 def _with_same_threshold(weights: ConfidenceWeights, examples: Sequence[LabelledEvidence]) -> ConfidenceWeights:
-    """Shift the fitted intercept: near the threshold, the mean log odds become those that the shipped weights give."""
+    """Return the weights with a shifted intercept, so that the refusal threshold has the same effect as before.
+
+    After the shift, the mean log odds of the examples are the same as with the shipped weights. In this mean, examples
+    count more the closer the shipped weights put them to log odds of 0 (a confidence of 0.5).
+    """
     before = logits(examples, SHIPPED_WEIGHTS)
     # Subtracting the least distance keeps shares above 0 even if all examples are far from the threshold.
     distance = np.abs(before)

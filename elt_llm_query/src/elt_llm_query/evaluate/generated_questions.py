@@ -193,7 +193,10 @@ def generate_questions(generation: Searchable, number: int = DEFAULT_NUMBER, see
 
 
 def evaluation_questions(questions: Sequence[GeneratedQuestion]) -> list[EvaluationQuestion]:
-    """Convert questions for `measure_profiles`. An answer span has the rank of the first chunk that contains it."""
+    """Convert generated questions for `measure_profiles`. The answer spans of a question are what a search should find.
+
+    If several chunks contain an answer span, only the best of them counts for its rank.
+    """
     return [
         EvaluationQuestion(
             identity=f"{question.kind.replace(' ', '-')}-{number:04}",

@@ -44,8 +44,8 @@ FEWEST_LEFT = 3  # chunks that must be left after documents were removed; fewer 
 class RefusalQuestion:
     """A question for measuring refusals.
 
-    `is_right` decides whether an answer is right, and is used only for answerable questions. `without` are ids of
-    documents whose chunks are removed before the question is answered.
+    `is_right` decides whether an answer is right, and is used only for answerable questions. The documents with the ids
+    in `without` are ignored, so that a question that only they answer becomes unanswerable.
     """
 
     identity: str
@@ -129,7 +129,11 @@ class QuotingSession(Closeable):
         return self._answerer.answer(question, chunks, max_sentences=most_sentences)
 
     def ask(self, questions: Iterable[RefusalQuestion]) -> list[RefusalOutcome]:
-        """Quote an answer to each question. Skip a question if removing its documents leaves too few chunks."""
+        """Quote an answer to each question.
+
+        Chunks of the documents in the question's `without` are not used; this makes the question unanswerable. If too
+        few chunks are left, the question is skipped.
+        """
         outcomes = []
         for question in questions:
             chunks = self.chunks(question.text, question.without)
@@ -152,7 +156,10 @@ SHOWN = tuple(step / 10 for step in range(1, 11))  # coverages in reports
 
 @dataclass(frozen=True)
 class CoveragePoint:
-    """The share of questions with at least the confidence `threshold`, and the share of wrong answers among them."""
+    """A point of the risk-coverage curve, if only questions with at least the confidence `threshold` are answered.
+
+    `coverage` is the share of questions that are answered, and `risk` the share of wrong answers among these.
+    """
 
     threshold: float
     coverage: float
@@ -161,9 +168,13 @@ class CoveragePoint:
 
 @dataclass(frozen=True)
 class RefusalFigures:
-    """How well the confidence separates one kind of unanswerable questions from all answerable ones; shares are 0 to 1.
+    """How well the confidence separates one kind of unanswerable questions from all answerable ones.
 
-    `curve` has a point for each distinct confidence, highest first; `area` is the area under it, the mean risk (AURC).
+    `questions` is the number of unanswerable questions; `refused` and `not_certain` are the shares of them that are
+    refused, and that are refused or uncertain. `curve` is the risk-coverage curve of these and the answerable
+    questions: the share of wrong answers among the answered questions (risk) against the share of questions that are
+    answered (coverage). It has a point for each distinct confidence, highest first. `area` is the area under it, the
+    mean risk (AURC).
     """
 
     questions: int
@@ -236,7 +247,10 @@ def auroc(higher: Sequence[float], lower: Sequence[float]) -> float:
 
 
 def risk_and_coverage(scored: Sequence[tuple[float, bool]]) -> tuple[CoveragePoint, ...]:
-    """Return a point for each distinct confidence, highest first. `scored` pairs each confidence with correctness."""
+    """Return the risk-coverage curve: a point for each distinct confidence, highest first.
+
+    `scored` has the confidence of each answer, and whether the answer is right.
+    """
     confidence = np.array([one for one, _ in scored])
     wrong = np.array([not right for _, right in scored])
     points = []
@@ -299,7 +313,7 @@ def questions_of_collection(questions: Sequence[GeneratedQuestion]) -> list[Refu
 
 
 def questions_without_answer(questions: Iterable[str]) -> list[RefusalQuestion]:
-    """Return one `RefusalQuestion` for each distinct text, marked as a question about another subject."""
+    """Return a question of the kind FOREIGN, which is not about the collection's subject, for each distinct text."""
     return [
         RefusalQuestion(f"foreign-{number:04}", text, FOREIGN)
         for number, text in enumerate(dict.fromkeys(questions), 1)

@@ -37,7 +37,7 @@ def with_strategy(settings: Settings, name: str) -> Settings:
 
 
 def for_evaluation(settings: Settings) -> Settings:
-    """Return settings that measure only the ranking: 100 or more candidates per retriever, no shaping, no cache."""
+    """Return settings that measure only the ranking: at least 100 candidates per retriever, no shaping, no cache."""
     return _with(
         settings,
         retriever_top_k=max(DEPTH, settings.query.retriever_top_k),
@@ -93,7 +93,11 @@ def measure_profiles(
     profiles: Mapping[str, Settings],
     progress: ProgressListener | None = None,
 ) -> list[ProfileReport]:
-    """Ask all questions, at least one, with each profile. The reported times are for 100 or more candidates."""
+    """Search for all questions with each profile, and measure the rankings. `questions` must not be empty.
+
+    Each retriever is asked for at least 100 candidates, even if the profile sets fewer, so searches may take longer
+    than usual. The reported times include this.
+    """
     listed, listener = list(questions), progress or SilentListener()
     listener.stage("ask", len(listed) * len(profiles))
     reports = []

@@ -277,9 +277,11 @@ def _table_of(sentence: ScoredSentence) -> tuple[str, str]:
 
 
 def decisive_sentences(scored: Scored, most: int, *, twofold: bool = False) -> list[ScoredSentence]:
-    """Return at most `most` sentences, best first, as the evidence for deciding whether to answer.
+    """Return the best sentences, at most `most`, best first, as the evidence for deciding whether to answer.
 
-    The remaining quotes only help the reader. As evidence they would hide which words the best sentences lack.
+    All score nearly as high as the best; less is enough if the question asks about two things (`twofold`). The answer
+    may quote further sentences for the reader. They are no evidence: words that the best sentences lack might occur in
+    them.
     """
     enough = _VERY_NEAR_BEST_OF_TWO if twofold else _VERY_NEAR_BEST
     return _distinct_sentences(scored, most, enough * scored[0].score) if scored else []

@@ -196,7 +196,7 @@ def gather_evidence(
     scored: Sequence[ScoredSentence],
     chosen: Sequence[ScoredSentence],
 ) -> AnswerEvidence:
-    """Gather the evidence for the decision to answer, for at least one chosen sentence."""
+    """Gather the evidence for deciding whether to answer. `chosen` has the best of `scored`, at least one, in order."""
     best, question = chosen[0], context.question
     pool = frozenset[str]().union(
         *(context.stems(f"{chunk.source_title} {chunk.context} {chunk.text}") for chunk in chunks)

@@ -49,7 +49,10 @@ class SentenceToken:
 
 @dataclass(frozen=True)
 class ParsedSentence:
-    """A text with its tokens in order, its numbers, its rules, and the sets of its stems and words."""
+    """A sentence with its tokens in order, its numbers, and the sets of its stems and words.
+
+    `rules` are the rules that it states, such as "a player must register".
+    """
 
     text: str
     tokens: tuple[SentenceToken, ...]
@@ -141,7 +144,10 @@ class AlignmentSlot:
 
     @property
     def nouns(self) -> bool:
-        """Whether `ours` and `theirs` both have a capitalised word within the sentence: in German, different nouns."""
+        """Whether both the claim and the source have a capitalised word here that does not start the sentence.
+
+        In German, where all nouns are capitalised, the two have different nouns at this position.
+        """
         return all(any(_capital(token) for token in side) for side in (self.ours, self.theirs))
 
 
@@ -149,8 +155,9 @@ class AlignmentSlot:
 class Alignment:
     """The differences between a claim and a source sentence, aligned word by word.
 
-    `slots` are the differences in content; `pairs` are places where one word replaces another. `crossed` is true if two
-    names or numbers have exchanged positions, `denied` if only one of claim and source contains a negation.
+    `slots` are the positions where each has content words that the other lacks. `pairs` are all positions where a
+    single word is in place of another single word: ("before", "after"). `crossed` is true if two names or numbers have
+    exchanged positions, `denied` if only one of claim and source contains a negation.
     """
 
     slots: tuple[AlignmentSlot, ...]
@@ -342,7 +349,10 @@ class ContradictionFinder:
             self._antonyms.setdefault(right, set()).add(left)
 
     def find(self, claim: ParsedSentence, source: ParsedSentence, alignment: Alignment) -> tuple[str, ...]:
-        """Return antonyms and one-sided negations. One of each cancel each other out, as in "hard" and "not easy"."""
+        """Return the claim's antonyms of words in the source, and the words negated in only one of them.
+
+        One antonym and one negation cancel each other out, as in "hard" and "not easy".
+        """
         pairs = ((ours.text, self._key(ours.word), self._key(theirs.word)) for ours, theirs in alignment.pairs)
         # At aligned positions, antonyms count even if both words also occur elsewhere.
         aligned = [text for text, own, other in pairs if other in self._antonyms.get(own, ())]

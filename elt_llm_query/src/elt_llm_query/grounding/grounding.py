@@ -339,13 +339,20 @@ class SupportFinder:
         return "beside" if refers and any(_has_name(one.before, frozenset(), token) for one in sentences) else "missing"
 
     def _is_other_noun(self, slot: AlignmentSlot) -> bool:
-        """Whether the claim's noun, where the source has another, occurs in the chunks; if not, it may be a synonym."""
+        """Whether the claim has another noun than the source at this position, and not merely a synonym.
+
+        A word of the claim that occurs nowhere in the chunks may be a synonym, so the result is then False.
+        """
         return slot.nouns and any(match_term(stem, self._sources.stems) for token in slot.ours for stem in token.stems)
 
     def _contrary(
         self, claim: ParsedSentence, sentences: Sequence[SourceSentence], aligned: Sequence[Alignment]
     ) -> tuple[str, ...]:
-        """Return the antonyms and one-sided negations of the relevant sentence that has the most, against the claim."""
+        """Return the words in which the claim contradicts a sentence: antonyms, and words negated in only one of them.
+
+        Only sentences with enough words of the claim are compared. If several contradict the claim, the words are from
+        the one with the most contradictions.
+        """
         found = (
             self._contraries.find(claim, one.sentence, alignment)
             for one, alignment in zip(sentences, aligned, strict=True)

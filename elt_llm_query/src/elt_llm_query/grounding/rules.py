@@ -173,10 +173,12 @@ _NEED_NOT_IF_DENIED: Final = frozenset(
 
 @dataclass(frozen=True)
 class RuleLimit:
-    """A limit or condition of a rule. `up` is true for "at least" and "from", and false for "at most" and "until".
+    """A limit ("at least 16") or a condition ("unless", "only if") of a rule.
 
-    `numbers` or, if there are none, `stems` identify what is limited. For a condition ("without", "unless"), `up` is
-    true only if the condition is negated.
+    For a limit, `up` is true for "at least" and "from", and false for "at most" and "until"; a negation reverses it.
+    For a condition, `up` is true for "only if" and for a negated "without" or "unless", else false. `numbers` contains
+    the number of the limit (16), if any; `stems` are those of the words that follow. They decide which limits can be
+    compared: those with the same number or, if one has none, a stem in common.
     """
 
     up: bool
@@ -188,7 +190,10 @@ class RuleLimit:
 
 @dataclass(frozen=True)
 class RuleClause:
-    """The rule in one clause: whether it allows or requires something, whether it is negated, and its limits."""
+    """The rule in one clause: what its modal verb expresses (`force`), whether it is negated, and its limits.
+
+    `force` is "must", "may", "neednot" or "". `denial` is the word that negates the rule.
+    """
 
     force: str
     denied: bool
@@ -202,7 +207,8 @@ class RuleClause:
 class RuleSet:
     """The clauses of a sentence that state a rule, such as "a player must register".
 
-    `positions` are the character offsets of their modal verbs ("must", "may"), and `inside` those of whole clauses.
+    `positions` are the offsets of all characters of the words that express the rules ("must", "may not", "at least").
+    `inside` are the offsets of all characters of the clauses.
     """
 
     clauses: tuple[RuleClause, ...]
@@ -211,7 +217,10 @@ class RuleSet:
 
 
 def read_rules(text: str, numbers: Sequence[NumberValue], stems: Callable[[str], Sequence[str]]) -> RuleSet:
-    """Read the rules that a text states; the result may be empty. `stems` is a function that stems a text."""
+    """Read the rules that a text states, such as "a player must be at least 16". The result may be empty.
+
+    `numbers` are the numbers in the text (16). `stems` is a function that stems a text.
+    """
     # Lower case without umlauts, provided that every character keeps its position.
     lowered = text.lower().translate(_PLAIN) if len(text.lower()) == len(text) else ""
     found = _MARK.finditer(lowered)
@@ -303,7 +312,10 @@ def _clause(
 
 
 def _force(inside: Sequence[RuleMark], *, negated: bool) -> str:
-    """Return the force of the first modal verb. In German, a negated "muss" or "braucht" means "need not"."""
+    """Return "must", "may" or "neednot" (need not) for what the modal verbs of a clause express, or "" if it has none.
+
+    Of "must" and "may", the first counts. In German, a negated "muss" or "braucht" means "need not".
+    """
     limited = any(mark.kind in _HARD for mark in inside)
     for mark in inside:
         if mark.kind == "neednot" or (mark.words in _NEED_NOT_IF_DENIED and negated and not limited):
@@ -312,9 +324,9 @@ def _force(inside: Sequence[RuleMark], *, negated: bool) -> str:
 
 
 def _negated_bounds(negations: Sequence[RuleMark], inside: Sequence[RuleMark]) -> list[RuleMark]:
-    """Return the negations that apply to a limit, time or condition, such as "not" in "not before noon".
+    """Return the negations that apply to a limit, time or condition. After each comes the word that it negates.
 
-    Each negation is followed by the rule word that it negates.
+    "Not before noon" gives "not" and "before".
     """
     negated: list[RuleMark] = []
     bounds = [mark for mark in inside if mark.kind in {"over", "under", "till", "from", "without"}]

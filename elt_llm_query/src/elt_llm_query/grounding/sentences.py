@@ -167,7 +167,10 @@ class SentenceCandidate:
 
     @cached_property
     def readable(self) -> str:
-        """The sentence without markup, after the opening of its list; a table row as "column: value; column: value"."""
+        """The sentence without markup. A table row becomes "column: value; column: value".
+
+        A list item comes after the sentence that introduces its list: "Bring: a towel".
+        """
         if self.kind == "row":
             return _row_text(self.lead, self.text)
         sentence = strip_markup(self.text)
@@ -175,7 +178,7 @@ class SentenceCandidate:
 
     @cached_property
     def readable_with_question(self) -> str:
-        """The readable sentence, after the question above it if there is one."""
+        """The `readable` sentence, preceded by the question above it in the document, if any, as in an FAQ."""
         return f"{strip_markup(self.topic)} {self.readable}" if self.under_question else self.readable
 
 
@@ -425,7 +428,10 @@ def truncate_for_embedding(text: str, embedding: EmbeddingModel) -> str:
 
 
 def embed_truncated(texts: Sequence[str], embedding: EmbeddingModel) -> NDArray[np.float32]:
-    """Embed the texts, one row per text; repeated texts are embedded once."""
+    """Embed the texts, one row per text, after cutting each at the embedding model's token limit.
+
+    Repeated texts are embedded once.
+    """
     short = [truncate_for_embedding(text, embedding) for text in texts]
     distinct = list(dict.fromkeys(short))
     vectors = embedding.embed_texts(distinct)

@@ -65,7 +65,10 @@ def blend_matches(cosines: Scores, keyword: Scores, order: Scores, weight: float
 
 
 def scale_cosines(pools: Sequence[Pool], cosines: Sequence[Scores | None]) -> list[Scores]:
-    """Scale cosines to 0..1, together for all pools with the same embedding model. Pools without cosines get zeros."""
+    """Scale cosines to 0..1. `pools` are the candidates of each collection; collections without cosines get zeros.
+
+    Collections with the same embedding model are scaled together.
+    """
     scaled = [np.zeros(len(pool.candidates)) for pool in pools]
     members: dict[bytes, list[int]] = defaultdict(list)
     for index, pool in enumerate(pools):
@@ -172,10 +175,10 @@ def head_positions(scores: Sequence[Scores]) -> list[list[int]]:
 
 
 def match_scores(pool: Pool, keyword_scores: Scores, indexes: Sequence[int]) -> tuple[Scores, Scores]:
-    """Return the word coverage and word order of every candidate: exact at `indexes`, lower bounds for all others.
+    """Return two arrays with a value for each candidate: `coverage` and `order`, as in `TermMatch`.
 
-    The lower bound of coverage is the keyword score divided by the greatest attainable score, because no word adds more
-    to a BM25 score than its weight. The lower bound of order is 0.
+    The values are exact at `indexes`. All others are lower bounds: 0 for the order and, for the coverage, the keyword
+    score divided by the greatest possible one. (A matched word adds at most its weight to a BM25 score.)
     """
     coverage = np.minimum(1.0, keyword_scores / (pool.attainable or 1.0))
     order = np.zeros(len(coverage))
@@ -196,10 +199,11 @@ FLATNESS_SLOPE = 0.4
 
 
 def adapt_weight(weight: float, keywords: Sequence[Scores]) -> float:
-    """Adapt the weight of cosines, 0 to 1, to the question. `keywords` are the keyword scores of each pool, 0 to 1.
+    """Adapt the weight of cosines (relative to keyword scores, 0 to 1) to the question.
 
-    The result is weight + 0.4 x (flatness - 0.45) x 4 x weight x (1 - weight). Flatness is the tenth-best keyword
-    score. A configured weight of .5 becomes .32 to .72; configured weights of 0 and 1 do not change.
+    The result is weight + 0.4 x (flatness - 0.45) x 4 x weight x (1 - weight). `keywords` has an array of keyword
+    scores, 0 to 1, for each collection. Flatness is the tenth-best of all these scores, or 0 if there are fewer. A
+    configured weight of .5 becomes .32 to .72; configured weights of 0 and 1 do not change.
     """
     joined = np.concatenate([*keywords, np.zeros(FLATNESS_RANK)])
     if not joined.any():
@@ -209,7 +213,11 @@ def adapt_weight(weight: float, keywords: Sequence[Scores]) -> float:
 
 
 def applied_weight(weight: float, pools: Sequence[Pool], candidates: Sequence[SearchCandidate]) -> float:
-    """Return the adapted weight of cosines that the embedding reranker used to rank these candidates."""
+    """Return the weight of cosines, relative to keyword scores, with which the embedding reranker ranked `candidates`.
+
+    It is the configured `weight`, which `adapt_weight` has adapted to the question. `pools` are the candidates of each
+    collection before the ranking.
+    """
     filled = [pool for pool in pools if pool.candidates]
     scores: dict[str, list[float]] = {pool.collection.name: [] for pool in filled}
     for one in candidates:
@@ -229,17 +237,20 @@ class RerankResult:
 
 @dataclass(frozen=True)
 class _CompletedPool:
-    """A pool with the cosine and the keyword score of every candidate. Without a question vector, `cosines` is None."""
+    """The candidates of one collection (a `Pool`) with the cosine and the keyword score of every candidate.
+
+    Without a question vector, `cosines` is None.
+    """
 
     pool: Pool
     cosines: Scores | None
     keyword_scores: Scores
 
     def weight(self, weight: float) -> float:
-        """Return the weight of cosines in this pool: `weight` if the candidates have cosines and keyword scores.
+        """Return the weight of cosines here: 0 without cosines, 1 without keyword scores, else `weight`.
 
-        If the question is in another language than the texts, the weight is at least FOREIGN_WEIGHT, because languages
-        share few words except names and numbers.
+        If the question is in another language than the texts, `weight` is raised to at least FOREIGN_WEIGHT, because
+        languages share few words except names and numbers.
         """
         if self.cosines is None:
             return 0.0

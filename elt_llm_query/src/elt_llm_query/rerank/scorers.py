@@ -150,7 +150,10 @@ _INSTALL = "Run: uv pip install llama-index-postprocessor-cohere-rerank"
 
 
 class CohereScorer:
-    """A scorer that sends the question and the chunks to Cohere. `failures` are the errors of Cohere's client."""
+    """A scorer that sends the question and the chunks to Cohere.
+
+    `failures` are the exception types that Cohere's client raises. `score` raises them as ModelError.
+    """
 
     name = "cohere"
 

@@ -1,1 +1,4 @@
-"""Retrieve candidates: dense and keyword retrievers, filters, fusion and pools."""
+"""Retrieve candidates: dense and keyword retrievers, filters, and fusion.
+
+The candidates of one collection form a pool.
+"""

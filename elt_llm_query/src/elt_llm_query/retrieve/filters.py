@@ -153,9 +153,11 @@ def _ordered_indexes(field: FieldValues, condition: Condition, operand: str) -> 
 
 
 def _dates_possibly_later(last: str, *, before: bool) -> set[str]:
-    """Return the year, month and day that contain the date `last` and end after it, such as 2024 for 2024-12-30.
+    """Return the year, month and day that contain `last` but end later: "2024-12-30" -> {"2024", "2024-12"}.
 
-    A chunk with such a value may mean a later date. With `before`, periods that end together with `last` count too.
+    A chunk with such a date may be later than `last`: 2024 may mean 2024-12-31. The day is returned if `last` has a
+    time. With `before`, for the operator <, a period that ends together with `last` is included: "2024-12-31" gives the
+    same result.
     """
     around = {last[:length] for length in (4, 7, 10) if length < len(last)}
     return {value for value in around if before or _end_of(value) > _end_of(last)}

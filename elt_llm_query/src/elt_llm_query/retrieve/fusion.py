@@ -148,10 +148,10 @@ def attainable_fused_score(fusion: Fusion, weights: Sequence[float]) -> float:
 
 
 def adapted_dense_weight(configured: float, likeness: float) -> float:
-    """Return the weight of the dense retriever. The more the question looks like keywords, the lower it is.
+    """Return the weight of the dense retriever. The more the question looks like a list of keywords, the lower it is.
 
-    `likeness` is 0 to 1. A configured weight of .5 becomes .3 at likeness 1; configured weights of 0 and 1 do not
-    change.
+    `likeness`, 0 to 1, measures this. A configured weight of .5 becomes .3 at likeness 1; configured weights of 0 and 1
+    do not change.
     """
     return configured - LIKENESS_SLOPE * likeness * 4.0 * configured * (1.0 - configured)
 
@@ -242,7 +242,10 @@ class HybridRetriever(QueryFusionRetriever):
         return self.fuse(hits)
 
     def _weights(self, chosen: RetrieverChoice, likeness: float = 0.0) -> tuple[float, float]:
-        """Return the weights of the dense and the keyword retriever. If only one of them is used, its weight is 1."""
+        """Return the weights of the dense and the keyword retriever. If only one of them is used, its weight is 1.
+
+        `likeness` is how much the question looks like a list of keywords, 0 to 1: the more, the lower the dense weight.
+        """
         both = chosen == BOTH_RETRIEVERS and self._available == BOTH_RETRIEVERS
         dense = adapted_dense_weight(self._dense_weight, likeness)
         return (dense, 1.0 - dense) if both else (1.0, 1.0)

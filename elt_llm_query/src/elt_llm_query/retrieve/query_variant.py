@@ -37,8 +37,8 @@ class QueryVariant:
 
     `hypothetical_answers` are embedded as chunks; the search vector is the mean of their vectors and the question's
     vector. The words in `also` are additional keywords, which are not embedded. `names` are names in the text with
-    their alternatives; a name and its alternatives count once. `likeness` is how much the text resembles keywords: 0
-    for a sentence, 1 for keywords alone. `language` is the text's language code, or empty if no function word shows it.
+    their alternatives; a name and its alternatives count once. `likeness` is how much the text looks like a list of
+    keywords, 0 to 1. `language` is the text's language code, or empty if no function word shows it.
     """
 
     text: str
@@ -55,7 +55,10 @@ class QueryVariant:
 
 
 def stem_weight(size: int, frequency: int) -> float:
-    """Return a stem's BM25 weight, as in Lucene: ln(1 + (size - frequency + 0.5) / (frequency + 0.5)), in chunks."""
+    """Return a stem's BM25 weight, as in Lucene: ln(1 + (size - frequency + 0.5) / (frequency + 0.5)).
+
+    `size` is the number of all chunks, and `frequency` the number of chunks with this stem.
+    """
     return math.log1p((size - frequency + 0.5) / (frequency + 0.5))
 
 

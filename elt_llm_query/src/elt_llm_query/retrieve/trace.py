@@ -47,7 +47,13 @@ class ScoreParts(TypedDict):
 
 
 class PoolScale(TypedDict):
-    """How a pool's scores are scaled: size, greatest possible keyword score, model, and minimum weight of cosines."""
+    """What determines how the scores of one collection's candidates are scaled.
+
+    `candidates` is their number, `attainable` the greatest keyword score that the question could have, and `embedding`
+    the fingerprint of the embedding model. `attainable` or `embedding` is None if keywords or vectors are not used.
+    `least_weight` is the least weight of cosines relative to keyword scores; only a question in another language than
+    the collection has it.
+    """
 
     candidates: int
     attainable: float | None
@@ -247,7 +253,12 @@ def left_out_by_reason(stage: TraceStage) -> dict[str, LeftOut]:
 
 
 def traced_budget(stages: Sequence[TraceStage]) -> dict[str, dict[str, int]]:
-    """Return, for each collection, the retrievers' budgets and how many candidates the last pass found."""
+    """Return how many candidates each collection may and did contribute, by collection name.
+
+    Each entry is like {"of each retriever": 100, "nodes": 540, "brought": 163}: the limit of each retriever, the number
+    of searchable nodes, and the number of candidates. A reranker that calls a model adds "read", how many it read. The
+    values are those of the last search pass.
+    """
     budgets: dict[str, dict[str, int]] = {}
     for stage in stages:
         for name, budget in stage.details.get("budget", {}).items():

@@ -1,1 +1,1 @@
-"""Shape a ranking into the chunks that are read: deduplicate, diversify, expand, and fit the budget."""
+"""Shape a ranking into the final chunks: deduplicate, diversify, expand, and fit the budget."""

@@ -23,19 +23,19 @@ from elt_llm_query.retrieve.trace import (
     left_out_by_reason,
 )
 
-READ = "read"
+READ = "read"  # one of the final chunks, which the search returns
 UNKNOWN_REASON = "not recorded"
 NOT_RANKED = "not in the last ranking"  # a strategy with several passes may drop candidates
-NEAR = 5  # unread chunks that are listed as near misses
-# Reasons for leaving out a chunk whose text is still read, as part of another chunk.
+NEAR = 5  # chunks that are listed as near misses
+# Reasons for leaving out a chunk whose text is still returned, as part of another chunk.
 _READ_ELSEWHERE = {"same text as another", "same parent as another", "merged with one it touches"}
 
 
 @dataclass(frozen=True)
 class CandidateOutcome:
-    """What happened to a candidate: `reason` is READ, or the reason why it was left out.
+    """What happened to a candidate. `reason` is READ for one of the final chunks, else the reason why it was left out.
 
-    `instead` is the node that was read in its place. `place` is the rank, from 1, among the chunks that were read.
+    `place` is the rank of a final chunk, from 1. `instead` is the id of the node that was kept in place of a candidate.
     """
 
     reason: str
@@ -53,7 +53,10 @@ def traced_candidates(stages: Sequence[TraceStage]) -> list[NodeKey]:
 
 
 def trace_outcomes(stages: Sequence[TraceStage], chunks: Sequence[RetrievedChunk]) -> dict[NodeKey, CandidateOutcome]:
-    """Return what happened to every candidate: that it was read, or the recorded reason why it was left out."""
+    """Return the outcome of every candidate: READ for the final chunks, `chunks`, else the reason why it was left out.
+
+    If the trace records no reason, it is UNKNOWN_REASON or, for a candidate that the last ranking lacks, NOT_RANKED.
+    """
     read = {(one.collection, one.node_id): CandidateOutcome(READ, place=place) for place, one in enumerate(chunks, 1)}
     recorded: dict[str, CandidateOutcome] = {}
     # The last stage counts, because a later pass may have ranked a candidate that an earlier pass left out.
@@ -71,10 +74,10 @@ def trace_outcomes(stages: Sequence[TraceStage], chunks: Sequence[RetrievedChunk
 
 
 def near_misses(stages: Sequence[TraceStage], outcomes: Mapping[NodeKey, CandidateOutcome]) -> list[dict[str, Any]]:
-    """Return the best candidates that were not read, best first. Each has the reason and a score difference.
+    """Return the best candidates whose text is in no final chunk, best first, with the reason and a score difference.
 
     The difference, `lacked`, is how far the candidate's score is below the score that it needed: the lowest score of a
-    chunk that was read, or the minimum relevance. It is None if the reason does not depend on the score.
+    final chunk, or the minimum relevance. It is None if the reason does not depend on the score.
     """
     ranked = _ranked(stages)
     read = [score for key, score in ranked if outcomes[key].reason == READ]
@@ -109,7 +112,7 @@ class MatchedTerms:
 
 
 class QuestionTerms:
-    """A question's words, weighted for one collection. `names` are the names in the question with alternatives."""
+    """A question's words, weighted for one collection. `names` are names in the question, each with its other names."""
 
     def __init__(self, question: str, generation: Searchable, names: Sequence[AlternativeNames] = ()) -> None:
         tokeniser = generation.tokeniser

@@ -142,9 +142,10 @@ class LedgerEntry:
 
 @dataclass
 class ModelCalls:
-    """The calls to one model for one answer, with their ledger. Two answers must not share an object.
+    """Makes the calls to one model for one answer. Two answers must not share an object.
 
-    `cancelled` is polled while the model writes.
+    `ledger` has an entry for each call, with its purpose and the numbers of tokens read and written. `cancelled` is
+    polled while the model writes.
     """
 
     llm: LLM

@@ -24,7 +24,11 @@ class SourcesFound:
 
 @dataclass(frozen=True)
 class AnswerStarted:
-    """An answer starts: `again` is "" for the first, "once more" after further searches, "back" for the first again."""
+    """An answer starts. It replaces the answer that was sent before, if any.
+
+    `again` is "" for the first answer, and "once more" for a second answer, written after further searches. It is
+    "back" if the first answer is sent again because the second one was worse.
+    """
 
     again: Literal["", "once more", "back"] = ""
 
@@ -50,7 +54,7 @@ def in_citation_order(chunks: Sequence[RetrievedChunk]) -> tuple[RetrievedChunk,
 
 
 def send_answer(text: str, chunks: Sequence[RetrievedChunk], listen: Listener, again: Literal["", "back"] = "") -> None:
-    """Send a whole answer with its sources. `back` marks the first answer, sent again because the second was worse."""
+    """Send a whole answer with its sources. `again` is "back" to repeat the first answer."""
     listen(SourcesFound(in_citation_order(chunks)))
     listen(AnswerStarted(again))
     listen(AnswerDelta(text))

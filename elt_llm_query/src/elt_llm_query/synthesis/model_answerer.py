@@ -154,7 +154,11 @@ def fitting_style(style: str, window: ContextWindow) -> tuple[str, tuple[str, ..
 
 
 class UnmarkedStream:
-    """Passes on pieces of an answer without citation marks. A possible start of a mark, such as "[1", is held back."""
+    """Passes on an answer, piece by piece, without its citation marks ("[1]").
+
+    A piece may end within a mark. So text that may be the start of a mark, such as "[1", is held back until the next
+    piece completes it or shows that it is no mark.
+    """
 
     def __init__(self, on_piece: OnPiece) -> None:
         self._on_piece = on_piece
@@ -169,7 +173,7 @@ class UnmarkedStream:
         self._pass_on(text[:cut])
 
     def end(self) -> None:
-        """Pass on the text that was held back, because the answer has ended and no mark was completed."""
+        """Pass on the text that was held back: the answer has ended, so it is not the start of a citation mark."""
         self._pass_on(self._waiting)
         self._waiting = ""
 

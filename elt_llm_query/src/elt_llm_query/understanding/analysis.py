@@ -100,7 +100,10 @@ def years_of(text: str) -> tuple[str, ...]:
 
 
 def dates_of(text: str) -> tuple[str, ...]:
-    """Return the days and months in a text in ISO format (2024-03-31, 2024-03), grouped by how they are written."""
+    """Return the distinct days and months in a text in ISO format (2024-03-31, 2024-03), sorted by their notation.
+
+    First come all dates like 2024-03-31, then those like 31.3.2024, then March 31, 2024, then 31 March 2024.
+    """
     folded = fold(text)
     dates = [(year, month, day) for year, month, day in _ISO.findall(folded)]
     dates += [(year, month, day) for day, month, year in _POINTED.findall(folded)]
@@ -222,7 +225,10 @@ class QuestionAnalyser:
         )
 
     def complete(self, variant: QueryVariant) -> QueryVariant:
-        """Return the query variant with alternative names, its likeness to keywords, and its language."""
+        """Return the query variant with the alternatives of the names in it, its `likeness`, and its language.
+
+        `likeness` is how much the text looks like a list of keywords, 0 to 1.
+        """
         also, names = list(variant.also), []
         for named in self._aliases.in_question(variant.keywords):
             if any(each.stems(named.name) for each in self._tokenisers):

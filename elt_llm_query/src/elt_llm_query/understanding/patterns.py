@@ -36,7 +36,10 @@ class PatternFile:
         return frozenset(self._content["words"][name].split())
 
     def rows(self, name: str) -> list[list[str]]:
-        """Return the rows of the array `name`, each `@part@` replaced. Raises KeyError if there is no such array."""
+        """Return the array `name`, whose rows are arrays of expressions. Raises KeyError if there is no such array.
+
+        Each `@part@` in them is replaced by the expression with that name in the table `parts`.
+        """
         return [[self._expanded(text) for text in row] for row in self._content[name]]
 
     def _expanded(self, text: str) -> str:

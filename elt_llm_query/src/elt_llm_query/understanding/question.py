@@ -1,4 +1,7 @@
-"""Parse a question: language, kind, expected value, intent, names, numbers and keyword likeness."""
+"""Parse a question: its language, kind, expected value, intent, names and numbers.
+
+Also measures how much a question looks like a list of keywords.
+"""
 
 import re
 from collections.abc import Mapping

@@ -44,7 +44,10 @@ class CollectionRoute:
 
 
 def concerns_models(question: str, models: Sequence[str]) -> bool:
-    """Return whether a question names one of the collections `models`, or is about relations between entities."""
+    """Return whether a question is about enterprise models or inventories of a company's applications and data.
+
+    It is if it contains the name of such a collection, listed in `models`, or asks how entities are related.
+    """
     folded = fold(question)
     names = {name for one in models for name in (fold(one), fold(re.sub(r"[-_.]+", " ", one)))}
     named = any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", folded) for name in names)

@@ -134,7 +134,11 @@ class Vocabulary:
         return [(other, int(distance)) for other, distance, _ in matches if distance]
 
     def spelling(self, stem: str, typed: str, allowed: AllowedChunks | None = None) -> str:
-        """Return the word nearest to `typed` among those with this stem in the first chunk that contains it, or ""."""
+        """Return a word with this stem as a chunk spells it, in lower case; "" if no allowed chunk contains the stem.
+
+        Only the first chunk with the stem is read. If it contains several such words, the one nearest to `typed` is
+        returned.
+        """
         first = self._generation.having([stem], 1, allowed)
         if not first:
             return ""
@@ -203,7 +207,11 @@ def nearest_word(typed: str, searched: SearchedWords, is_real: Callable[[str], b
 
 
 def _most_frequent(distances: Mapping[str, int], searched: SearchedWords) -> dict[str, int]:
-    """Return the frequency, in the allowed chunks, of the few nearest stems; equally near ones by frequency."""
+    """Return the `_MOST_COMPARED` stems nearest to the typed word, with the number of allowed chunks that contain each.
+
+    `distances` has the distance of each stem from the typed word. Of equally near stems, the most frequent ones are
+    chosen. Stems that no allowed chunk contains are left out.
+    """
     found = [each.frequencies(tuple(distances), allowed) for each, allowed in searched]
     counts = {stem: sum(one[stem] for one in found) for stem in distances}
     order = sorted((stem for stem in counts if counts[stem]), key=lambda stem: (distances[stem], -counts[stem], stem))

@@ -35,7 +35,10 @@ DEFAULT_PROFILE = "default"
 
 @dataclass(frozen=True)
 class EvaluationSettings:
-    """The settings of one evaluation: profiles to measure, two to compare, and thresholds for metrics of `judged`."""
+    """The settings of one evaluation: the profiles to measure, and two of them to compare, if requested.
+
+    Each metric of the profiles named in `judged` must reach its threshold in `thresholds`.
+    """
 
     loaded: "LoadedSettings"
     profiles: "Mapping[str, Settings]"

@@ -285,7 +285,11 @@ def print_refusals(report: "RefusalReport", weights: "CalibrationState", html: P
 
 
 def refusal_lines(report: "RefusalReport", weights: "CalibrationState") -> Iterator[str]:
-    """Return as lines the refusal rate of each kind of question, and how many answers are wrong if 80 % get one."""
+    """Return the report as lines: the share of refused questions of each kind, and a risk-coverage table for each kind.
+
+    A row of this table has the share of wrong answers if only the most confident 10 % (20 %, ... 100 %) of the
+    questions are answered, and the minimum confidence of these.
+    """
     from elt_llm_query.evaluate.refusals import points_at_coverages
 
     yield f"{report.name}: {count_noun(report.answerable, 'answerable question')}, confidence {WEIGHTS[weights]}"

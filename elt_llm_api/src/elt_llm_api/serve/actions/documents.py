@@ -238,9 +238,10 @@ def own_documents(store: Store, record: CollectionRecord, conditions: DocumentCo
 def own_files(
     store: Store, record: CollectionRecord, conditions: DocumentConditions, published: Sequence[StoredDocument]
 ) -> dict[str, FileRecord]:
-    """Return the files that ingests have found, by document id. With conditions, return only files that fulfil them.
+    """Return the files that ingests have found and the caller may see, by document id.
 
-    These are the files of `published`, the published documents that fulfil the conditions, and matching uploads.
+    Without conditions, these are all files. With conditions, they are the files of the documents in `published`, which
+    fulfil the conditions, and the uploaded files that fulfil them.
     """
     files = store.seen_by(conditions).files.of_collection(record.id)
     if not conditions:

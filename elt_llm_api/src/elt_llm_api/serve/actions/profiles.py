@@ -43,9 +43,10 @@ class ProfileActions(ServiceActions):
         ]
 
     def get(self, principal: Principal, name: str) -> Profile:
-        """Return a profile, without collections and prefixes that the caller may not see.
+        """Return a profile, without collections that the caller may not read.
 
-        Raises UsageError if the profile does not exist, SettingsError if its file is invalid.
+        The prefixes of collection names are removed too, unless the caller is an administrator. Raises UsageError if
+        the profile does not exist, SettingsError if its file is invalid.
         """
         profile = self._services.active.profile(name)
         prefixes = profile.collection_prefixes if principal.administers else ()

@@ -189,7 +189,11 @@ class UploadActions(ServiceActions):
     def add(
         self, principal: Principal, collection: str, files: Sequence[tuple[str, Path]]
     ) -> tuple[list[str], QueuedJob]:
-        """Store copies of files on the disk, each under the given name. Raises the errors of `receive`."""
+        """Store copies of files that are already on the server's disk. `files` has the name of each copy and a path.
+
+        Return the names under which they are stored, and the job that will ingest them. Raises the same errors as
+        `UploadActions.receive`.
+        """
         self.check_may_write_anything(principal)
         with ExitStack() as opened:
             streams = [(name, opened.enter_context(path.open("rb"))) for name, path in files]

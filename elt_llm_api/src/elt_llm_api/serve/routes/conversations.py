@@ -112,7 +112,7 @@ class NewFeedback(RequestModel):
     def _names_one_answer(self) -> Self:
         in_session = self.session is not None and self.turn is not None
         if in_session == (self.request_id is not None) or (self.session is None) != (self.turn is None):
-            raise ValueError("name a session with a turn, or a request_id")
+            raise ValueError("name the answer either by session and turn, or by request_id")
         return self
 
 

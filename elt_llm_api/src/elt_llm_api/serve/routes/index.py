@@ -29,7 +29,7 @@ class RouteEntry(BaseModel):
 
 
 class ApiIndex(BaseModel):
-    """The addresses of the documentation, the page and the tools for agents, and every route."""
+    """The addresses of the API documentation, the user interface and the MCP tools, and every route."""
 
     version: str = Field(examples=["0.1.0"])
     documentation: str = Field("/docs", description="The description of the API as a page for browsers.")
@@ -41,7 +41,7 @@ class ApiIndex(BaseModel):
 
 @router.get("/v1", tags=["health"])
 def get_index(request: Request) -> ApiIndex:
-    """List every route with what it does, and the addresses of the documentation, the page and the tools."""
+    """List every route with what it does, and the addresses of the API documentation, the user interface and MCP."""
     routes = tuple(
         RouteEntry(method=method.upper(), path=path, does=operation["summary"])
         for path, methods in request.app.openapi()["paths"].items()

@@ -200,13 +200,13 @@ class ChatFormatter:
         )
 
     def task_reply(self, reply: str) -> ChatAnswer:
-        """Return the reply to a chat client's task, such as a title. It is not made from documents."""
+        """Return the reply to a prompt in which the chat client itself asks for a title, tags or the like."""
         made = self.whole(QueryResult(question="", answer="", answered=True))
         made.choices[0].message["content"] = reply
         return made
 
     def task_stream(self, reply: str) -> Response:
-        """Return the reply to a chat client's task as a stream."""
+        """Stream the reply to a prompt in which the chat client itself asks for a title, tags or the like."""
 
         async def frames() -> AsyncIterator[bytes]:
             yield self.frame({"role": "assistant", "content": reply})
@@ -350,9 +350,10 @@ async def create_chat_completion(body: ChatRequest, call: Call, response: Respon
 
 
 def parse_chat_request(body: ChatRequest, call: RouteCall) -> tuple[AskRequest, list[str], list[str]]:
-    """Return the question of a chat, the roles that set its style, and the names of ignored parameters and roles.
+    """Return the question of a chat, the roles whose messages set the answer's style, and all other ignored names.
 
-    May wait for a model server. Raises NotFound, UsageError.
+    The roles are "system" and "developer", if the request uses them as the style. Ignored are parameters that have no
+    effect, and roles whose messages are not read. May wait for a model server. Raises NotFound, UsageError.
     """
     extra = body.model_extra or {}
     chat.reject_unsupported_parameters(extra)

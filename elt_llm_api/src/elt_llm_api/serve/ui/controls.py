@@ -46,7 +46,7 @@ def html_area(elem_id: str | None = None, value: str = "", **options: Any) -> gr
 
 
 def command_box(tab: str, texts: Texts) -> gr.Textbox:
-    """Return the hidden box into which page.js types the command of a button within our HTML, or of a key."""
+    """Return the hidden box into which page.js types a command when a button in our HTML or a shortcut key is used."""
     return gr.Textbox("", elem_id=f"{tab}-command", elem_classes="command", label=texts("page.command"))
 
 
@@ -74,9 +74,11 @@ class CollectionPickers:
         self.parts.insert(len(self.parts) if slow else 0, (component, update))
 
     def refresh_on(self, events: Sequence[Any], focused: Any) -> None:
-        """Refresh all controls after each of `events`, when `focused` changes, and when a handler sets `changes`.
+        """Refresh all controls after each of `events`, when the window gets the focus, and when a collection changes.
 
-        Gradio ignores events during a refresh. If the last two have changed during one, it is repeated.
+        page.js changes the value of `focused` when the window gets the focus; handlers change that of `self.changes`.
+        Gradio ignores both events during a refresh. If one of the two values has changed when a refresh ends, it is
+        repeated.
         """
         current, outputs = [focused, self.changes], [*(component for component, _ in self.parts), self.listed]
         triggers = [*events, focused.change, self.changes.change]
@@ -93,7 +95,11 @@ class CollectionPickers:
     def list_collections_again(
         self, listed: tuple[str, float] | None, focused: str, changes: float, request: gr.Request
     ) -> Iterator[ComponentUpdates]:
-        """Yield the current choices of each control if an event was ignored during the last refresh."""
+        """Refresh the controls again if `focused` or `changes` has changed since the last refresh started.
+
+        Gradio has then ignored the event that should have caused a refresh. `listed` contains both values at that time.
+        Yields the choices of each control.
+        """
         if listed == (focused, changes):
             yield {self.listed: gr.skip()}
         else:

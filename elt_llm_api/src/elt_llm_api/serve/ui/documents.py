@@ -213,7 +213,12 @@ class DocumentsTab:
         state: DocumentsState,
         request: gr.Request,
     ) -> controls.ComponentUpdates:
-        """Open, turn the pages of, read again or forget the document of a row."""
+        """Run the command of a button, such as "open 3f0c 7": 3f0c is a document's id, 7 only makes the text unique.
+
+        "open" shows a document, "part 2 ..." its second page, "close" hides it. "reread" queues a job that reads the
+        document again. "forget" asks for confirmation, "forget-now" confirms, "keep" declines. The list of documents is
+        filtered by `words`.
+        """
         principal, (name, value) = controls.principal_of_event(request), controls.parse_command(command)
         if not collection:
             return {self._state: gr.skip()}

@@ -404,7 +404,7 @@ class JobsTab:
         return gr.update(choices=names, info=self._texts("jobs.job_info" if names else "jobs.none"))
 
     def kinds(self, job: str | None, request: gr.Request) -> Any:
-        """Return the kinds of output that the sources of a job allow."""
+        """Offer the kinds of output that the job can produce from its sources, such as "glossary" and "handbook"."""
         kinds = {one.name: one.kinds for one in self._jobs.all(principal_of_event(request))}.get(job or "", ())
         return gr.update(choices=list(kinds), value=next(iter(kinds), None))
 

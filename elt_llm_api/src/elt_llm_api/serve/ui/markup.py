@@ -97,7 +97,10 @@ class CitationChips:
 
 
 def page_text(texts: Texts, source: str, page: int | None) -> str:
-    """Return the page of a source in words; "" for a source without pages, and for a sheet, which has a name."""
+    """Return "page 8" in the language of `texts`, or "" for a source without pages.
+
+    For a workbook, the result is "" too: its pages are sheets, which have names.
+    """
     return texts("answer.page", page=page) if page and page_label(source, page) else ""
 
 

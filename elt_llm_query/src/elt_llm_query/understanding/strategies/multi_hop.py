@@ -41,7 +41,7 @@ _ASIDE = re.compile(r"\s{0,3}\([^()]{0,80}\)\s{0,3}$")
 _WORD = re.compile(r"\w{1,60}")
 
 FOLLOW_UP_SHARE = 0.5  # weight of a chunk's score for a follow-up, relative to its score for the question
-LINK_SHARE = 0.3  # weight of a link, which means that one of two chunks names the other's document
+LINK_SHARE = 0.3  # weight of a link: one of two chunks mentions the title of the other's document
 READ = 40  # only so many of the best chunks for a follow-up are searched for links
 BELOW_FIRST = 0.999  # the best chunk stays first: all others get at most this share of its score
 
@@ -67,7 +67,7 @@ def missing_words(question: str, chunk: str, tokeniser: KeywordTokeniser) -> lis
 
 
 def link_strength(source: StoredNode, other: StoredNode, question: str) -> float:
-    """Return 1 if the text of `source` names the title of `other`, 0.5 in the opposite case, else 0.
+    """Return 1 if the text of `source` mentions the document title of `other`, 0.5 in the opposite case, else 0.
 
     Titles are compared word by word, without additions in parentheses. Chunks with the same title have no link. A title
     in the question does not count as a link to its document.
@@ -112,7 +112,12 @@ class _Hops:
     followed: dict[NodeKey, str]
 
     def combined(self) -> list[SearchCandidate]:
-        """Return all chunks: the question's best chunk, then all others by score plus the gain from follow-ups."""
+        """Return all chunks found so far: the question's best chunk, then all others, best first.
+
+        A chunk's score is its score for the question, plus the most that one follow-up adds: a share of its score for
+        the follow-up, and a bonus if it has a link (see `link_strength`) to the chunk from which the follow-up was
+        made.
+        """
         if not self.first:
             return []
         head, own = self.first[0], {one.key: one.score for one in self.first}
@@ -128,10 +133,10 @@ class _Hops:
 class MultiHopStrategy:
     """Searches again for names that the best chunks mention but the question does not.
 
-    There are at most `max_hops` follow-up questions, each made from the best chunk that was not used yet. A language
-    model writes the follow-ups; without a model, or if the model fails, rules make them from new names and unanswered
-    words. With `needs_link`, which `auto` sets, each follow-up raises the score of one chunk only: the best one that is
-    linked to the chunk behind the follow-up, which means that one of the two names the title of the other.
+    There are at most `max_hops` follow-up questions. Each is made from one chunk: the best one that was not used yet. A
+    language model writes the follow-ups; without a model, or if the model fails, rules make them from new names and
+    unanswered words. With `needs_link`, which `auto` sets, a follow-up raises the score of only one of the chunks that
+    it finds: the best one with a link (see `link_strength`) to the chunk from which the follow-up was made.
     """
 
     retrievers: RetrieverChoice
@@ -155,7 +160,10 @@ class MultiHopStrategy:
         return combined_result(passes, first, hops.combined(), follow_ups=follow_ups)
 
     def _hop(self, question: QueryVariant, hops: _Hops, generations: dict[str, Searchable], passes: PassRunner) -> bool:
-        """Ask one follow-up to the best unused chunk. Return False if there is no such chunk or no new follow-up."""
+        """Make a follow-up question from the best chunk not used yet, search for it, and add the results to `hops`.
+
+        Return False, without a search, if there is no such chunk or no follow-up question that was not asked before.
+        """
         combined = hops.combined()
         source = next((one for one in combined if one.key not in hops.followed), None)
         if source is None:

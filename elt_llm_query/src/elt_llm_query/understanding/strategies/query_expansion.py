@@ -30,7 +30,11 @@ VARIANT_SHARE = 0.5  # weight of a chunk's best score for a variant, relative to
 
 
 def variants_by_rules(question: ParsedQuestion, most: int) -> list[str]:
-    """Return up to `most` variants: the question's parts, each name with all words but names, all content words."""
+    """Return at most `most` variants of the question, made without a language model.
+
+    First come the question's parts, as in "what ..., and how ...?". If it has several names, each of the first three
+    follows, together with all content words that belong to no name. The last variant is all content words.
+    """
     variants = list(question.parts)
     if len(question.names) > 1:
         rest = [word for word in question.surfaces if not any(word in name for name in question.names)]
