@@ -44,7 +44,10 @@ class FilledCollection:
 
     @staticmethod
     def of(store: Store, record: CollectionRecord, filling: CollectionJob) -> "FilledCollection":
-        """Create a FilledCollection from the records in the store."""
+        """Describe a collection that a job filled: add the files in the store to its name and `filling`.
+
+        `filling` is the stored note which job, and which group of the job's files, filled the collection.
+        """
         roots = store.collections.roots(record.id)
         records = store.files.of_collection(record.id).values()
         files = {stable_path(roots[it.root][0], it.path): it for it in records if it.root in roots}
@@ -205,7 +208,11 @@ class JobReport:
 
     @property
     def exit_code(self) -> int:
-        """1 if the job or a file failed, a deleted file's document was kept, or a collection was left over; else 0."""
+        """1 if the user must act, else 0.
+
+        It is 1 if the job or a file failed, or if deleting needs --allow-delete: a deleted file's document was kept, or
+        a collection to which no file belongs any more (`left_over`).
+        """
         failed = any(it.status == "failed" for it in self.files)
         return int(bool(self.error or failed or self.left_over or any(it.exit_code for it in self.reports)))
 
