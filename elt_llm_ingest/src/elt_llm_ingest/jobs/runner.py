@@ -44,9 +44,9 @@ class FilledCollection:
 
     @staticmethod
     def of(store: Store, record: CollectionRecord, filling: CollectionJob) -> "FilledCollection":
-        """Describe a collection that a job filled: add the files in the store to its name and `filling`.
+        """Read the collection's files from the store, and return them with its name and `filling`.
 
-        `filling` is the stored note which job, and which group of the job's files, filled the collection.
+        `filling` is the job that filled the collection, and the group of the job's files that is in it.
         """
         roots = store.collections.roots(record.id)
         records = store.files.of_collection(record.id).values()
@@ -210,8 +210,8 @@ class JobReport:
     def exit_code(self) -> int:
         """1 if the user must act, else 0.
 
-        It is 1 if the job or a file failed, or if deleting needs --allow-delete: a deleted file's document was kept, or
-        a collection to which no file belongs any more (`left_over`).
+        It is 1 if the job or a file failed. It is also 1 if something was kept that only --allow-delete removes: the
+        document of a deleted file, or a collection to which no file belongs any more (`left_over`).
         """
         failed = any(it.status == "failed" for it in self.files)
         return int(bool(self.error or failed or self.left_over or any(it.exit_code for it in self.reports)))

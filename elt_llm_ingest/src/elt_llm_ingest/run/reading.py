@@ -37,7 +37,8 @@ def document_groups(parsed: ParsedDocument, split_by: SplitBy) -> list[str]:
 def take_group(parsed: ParsedDocument, split_by: SplitBy, group: str) -> ParsedDocument:
     """Return the part of a document that belongs to a group, which is one of its `document_groups`.
 
-    The part is a section, or the documents within the file that have one type. It is empty if there is no such group.
+    The part is a section, or all documents within the file that have one type, such as the fact sheets of the type
+    "Application". It is empty if there is no such group.
     A section keeps its page numbers: `page_at` returns the same page as in the whole document. Documents within the
     file belong to its first section. Artefacts (JSON values) describe the whole file, so each part has all of them.
     Only the artefact of the terms that the markup defines is cut: a section has only the terms in its own text.
