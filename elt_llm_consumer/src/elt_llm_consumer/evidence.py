@@ -152,7 +152,10 @@ class Table(EnterpriseRecord):
 
 
 def group_by_domain(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """Sort the rows by outermost group, in the order in which the groups first appear. Rows without one come last."""
+    """Sort the rows so that all rows of one domain follow each other. The domain is the first name in a row's `group`.
+
+    The domains keep the order in which they first appear. Rows without a domain come last.
+    """
     listed = tuple(rows)
     names = dict.fromkeys(row.group[0] for row in listed if row.group and row.group[0])
     numbers = {name: number for number, name in enumerate(names)}

@@ -139,7 +139,7 @@ class NamedStatement:
 
     @property
     def local_mentions(self) -> list[tuple[int, int]]:
-        """The spans of the mentions, relative to the start of the statement."""
+        """The spans at which the statement mentions the name, as offsets from the start of the statement."""
         return [(start - self.statement.start, end - self.statement.start) for start, end in self.mentions]
 
 

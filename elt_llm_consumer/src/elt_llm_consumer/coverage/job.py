@@ -46,7 +46,10 @@ COVERAGE_CLASSES: tuple[CoverageClass, ...] = get_args(CoverageClass)
 
 @dataclass(frozen=True)
 class CoverageMeasure:
-    """Counts of the rules, statements, sections and headings about one entity. A doubtful mention counts half."""
+    """Counts of the rules, statements, sections and headings about one entity.
+
+    A rule or statement counts half if the name in it may mean something other than the entity.
+    """
 
     defined: bool
     statements: float

@@ -225,7 +225,7 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
     *others, kind = next(found[key] for key in "abcd" if key in found.re.groupindex and found[key] is not None).split()
     if others and kind[:1].isupper():
         start = next((number for number in range(sentence, start) if words[number].group() == kind), start)
-    first = _first_party(words) or _first_word_of_name(words, _start_of_same_name(words, start, found), found)
+    first = _first_party(words) or _first_word_of_meaning(words, _start_of_same_name(words, start, found), found)
     if first is None or len(words) - first > _MAX_WORDS:
         return None
     body = text[words[first].start() : end]
@@ -244,10 +244,10 @@ def _first_party(words: "list[re.Match[str]]") -> int | None:
 
 
 def _start_of_same_name(words: "list[re.Match[str]]", start: int, found: "re.Match[str]") -> int:
-    """Return the index of the determiner ("the") before a name with the words of the term; without one, `start`.
+    """Return the index at which the meaning starts if the text before the bracket repeats the term; else `start`.
 
-    For example, the meaning of "the Charter of Rights of the Union ('Charter')" is only the name that contains
-    "Charter".
+    In "signed the Charter of Rights of the Union ('Charter')", the text repeats the term "Charter". The meaning starts
+    with the determiner before it: the first "the".
     """
     term = next(found[key] for key in "abcd" if key in found.re.groupindex and found[key] is not None).split()
     plain = [word.group().strip("\"“”‘’',()*_") for word in words]
@@ -258,8 +258,12 @@ def _start_of_same_name(words: "list[re.Match[str]]", start: int, found: "re.Mat
     return start
 
 
-def _first_word_of_name(words: "list[re.Match[str]]", start: int, found: "re.Match[str]") -> int | None:
-    """Return the index, not below `start`, of the first word of the meaning before a bracketed term; else None."""
+def _first_word_of_meaning(words: "list[re.Match[str]]", start: int, found: "re.Match[str]") -> int | None:
+    """Return the index of the first word of the meaning before a bracketed term; None if no word can start a meaning.
+
+    The first word is a determiner or a capitalized word. In "The Board appoints an officer (the 'Registrar')", it is
+    "an", if `start` is the index after the verb: the words before `start` are ignored.
+    """
     begins = [
         number
         for number, word in enumerate(word.group() for word in words)

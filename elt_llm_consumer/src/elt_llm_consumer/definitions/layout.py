@@ -312,7 +312,10 @@ def marker_style(text: str) -> str:
 
 
 class DefinitionExtent:
-    """Finds the end of a definition that starts in a sentence, list item or row of a document."""
+    """Finds the end of a definition that starts in a sentence, list item or row of a document.
+
+    The methods refer to the sentences, list items, rows and headings by their number in the layout's `pieces`.
+    """
 
     def __init__(self, layout: DocumentLayout) -> None:
         self._layout = layout
@@ -349,7 +352,11 @@ class DefinitionExtent:
         )
 
     def _over_page(self, number: int, end: int) -> tuple[int, int]:
-        """Return the end of a sentence that a page break may split, and the number of the piece with its last part."""
+        """Return the end of the sentence in pieces[number], and the number of the piece in which the sentence ends.
+
+        If a page break splits the sentence, this is the next piece, with the rest of the sentence. Otherwise, `end` and
+        `number` are returned.
+        """
         one, following = self._layout.pieces[number], self._following(number)
         cut = following is not None and self._layout.page_between(one.start, following.start)
         if following is None or not cut or _CLOSED.search(one.text) or following.kind not in ("prose", "item"):
@@ -358,9 +365,10 @@ class DefinitionExtent:
         return (following.end, number + 1) if goes_on else (end, number)
 
     def _list(self, number: int, own: str) -> int:
-        """Return the number of the last item of the list under pieces[number].
+        """Return the number of the last piece of the list below pieces[number].
 
-        `own` is the marker style of the outer list in which the definition is an item: its next item ends the list.
+        If pieces[number] is itself an item of an outer list, `own` is the style of its marker, such as "a" for "(a)",
+        else "". The next item of the outer list ends the list below, unless both lists have the same style.
         """
         pieces = self._layout.pieces
         first = ""

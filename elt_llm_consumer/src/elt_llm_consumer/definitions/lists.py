@@ -191,9 +191,9 @@ class EntryReader:
         )
 
     def _signed_at_end(self, lines: Sequence[TextLine], number: int) -> tuple[tuple[int, int], int, str] | None:
-        """Return the values of `_inline` for an entry whose definition starts on the line below, or None.
+        """Return the term's span, the definition's start, and the style of an entry such as "**X** -"; else None.
 
-        The first line of such an entry consists of the term and a sign: "**X** -".
+        The first line of such an entry has only the term and a sign. The definition starts on the line below.
         """
         line, below = lines[number], lines[number + 1] if number + 1 < len(lines) else None
         sign = _SIGN_AT_END.search(line.text)
@@ -289,7 +289,11 @@ class EntryReader:
         return ListEntry(self._draft(term, below.start, lines[last].end, 0.85), last + 1, "below")
 
     def usual_indent(self, lines: Sequence[TextLine]) -> int:
-        """Return the indent of most terms with indented text below; 0 if these are too few or have various indents."""
+        """Return the indent of the terms in a list whose definitions are the more deeply indented lines below them.
+
+        It is the most frequent indent of such terms. Return 0 unless at least five terms, and more than half of them,
+        have it.
+        """
         terms = (line for line, below in pairwise(lines) if below.indent > line.indent and self.is_alone(line))
         indents = Counter(line.indent for line in terms)
         indent, count = max(indents.items(), key=itemgetter(1), default=(0, 0))

@@ -226,7 +226,10 @@ class _MarkedSentences:
         return trim_definition(self._text, begin, stop), "sentence"
 
     def _after(self, start: int, end: int, stop: int) -> tuple[int, str] | None:
-        """Return the start and pattern of a definition after its term; None without a sign (":") or verb before it."""
+        """Return the start of the definition that follows a marked-up term, and its pattern: "is" or "sentence".
+
+        Return None unless a sign such as ":", or a verb such as "means" with a definition after it, follows the term.
+        """
         sign = _SIGN.match(self._text, end, stop)
         if sign is not None:
             return sign.end(), "sentence"
@@ -260,7 +263,10 @@ class _MarkedSentences:
         yield from _run_drafts(run)
 
     def _lead(self, start: int, end: int) -> tuple[int, DefinitionDraft, bool] | None:
-        """Read a paragraph that starts with emphasis: its last line, its definition, and whether it surely is one."""
+        """Read the definition in a paragraph that starts with an emphasized term; None if it contains none.
+
+        Return the number of the definition's last line, the definition, and whether it surely is a definition.
+        """
         number = bisect_right(self._lines, start) - 1
         piece = self._piece(start)
         place = bisect_right(self._listed, start) - 1

@@ -288,7 +288,12 @@ def _is_definition(text: str, subject: DefinedSubject, body: str, *, region: boo
 
 
 def _may_be_defined(subject: DefinedSubject, body: str) -> bool:
-    """Return whether "is" may define the subject because it is in bold or quotes, or after "In these Rules" or "a"."""
+    """Return whether "is" may define this subject, because of the way in which the subject is written.
+
+    It may if the subject is in bold or quotes, or follows a phrase such as "In these Rules", or is capitalized after
+    "a", as in "A Late Fee is a charge for ...". After "a", the text after "is" (`body`) must have distinguishing words,
+    such as "that". If the subject is only in quotes, `body` must not just identify one thing: "the ...", "one of ...".
+    """
     apart = STRONGLY_DISTINGUISHING.search(" ".join(body.split(maxsplit=_REACH)[1:_REACH])) is not None
     if subject.one and not apart:
         return False
@@ -297,7 +302,11 @@ def _may_be_defined(subject: DefinedSubject, body: str) -> bool:
 
 
 def _defines_in_general(subject: DefinedSubject, name: str, body: str) -> bool:
-    """Return whether `body` defines the subject in general: as an activity, or as a noun with a relative clause."""
+    """Return whether `body` defines a kind of thing or activity, for a subject that follows "a" or no article.
+
+    "A warrant is a letter by which ..." and "Pruning is the removal of dead branches" are such definitions. "The hall
+    is a good place" is none, since it describes one thing.
+    """
     words = name.split()
     if not subject.general or not _is_name(name) or _PREDICATE.match(body) or PRAISING.match(body):
         return False

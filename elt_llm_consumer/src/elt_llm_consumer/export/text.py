@@ -79,9 +79,10 @@ def unescape_formula(text: str) -> str:
 
 
 def safe_name(text: str) -> str:
-    """Return a name for import files: on one line, and without leading characters that would need an apostrophe.
+    """Return a name for import files: on one line, and without leading characters, such as "=", that start a formula.
 
-    Import files repeat a name within paths, in which the apostrophe before the name would be missing.
+    `escape_formula` would keep them and put an apostrophe before the name. But import files repeat a name within paths,
+    such as "Members / =Fees", where the name would have no apostrophe and so differ.
     """
     name = one_line(printable(text))
     return name.lstrip("".join((*_FORMULA, FORMULA_ESCAPE, _INVISIBLE))) or (f"({name})" if name else "")

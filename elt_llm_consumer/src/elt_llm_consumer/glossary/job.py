@@ -93,7 +93,10 @@ class GlossaryTermTask(RowTask):
         self.table = "terms" if term.has_meaning else "abbreviations"
 
     def material(self) -> RowMaterial:
-        """Gather the cells with the definitions and uses of the term, before any clean-up."""
+        """Gather the cells with the definitions and uses of the term, as the documents give them.
+
+        If the settings request it, there is a prompt with which `row` lets the language model clean up the definition.
+        """
         term, cells = self._term, self._cells()
         definition = cells["definition"]
         wanted = self._section.clean_up == "model" and definition.verdict == "found"

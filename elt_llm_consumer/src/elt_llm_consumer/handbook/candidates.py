@@ -203,7 +203,11 @@ def _count_phrase(phrase: NounPhrase, uses: dict[str, PhraseUses]) -> None:
 
 
 def _suffix_keys(phrase: NounPhrase) -> Iterator[str]:
-    """Yield the keys of a phrase and its endings, longest first. A name such as "Chair of Council" has only one key."""
+    """Yield the keys (`joined_key`) of a phrase, of the phrase without its first word, and so on.
+
+    "Rules Committee" -> "rulecommittee", "committee". A name with a preposition, such as "Chair of Council", has only
+    the key of the whole name.
+    """
     written = tuple(word.written for word in phrase.words)
     for number in range(len(written) if NAME_PREPOSITIONS.isdisjoint(written) else 1):
         yield _key(written[number:])

@@ -142,12 +142,18 @@ class ModelSource:
     """Whether the entities are the fact sheets of an inventory or the rows of a data dictionary."""
 
     def of_entity(self, entity: Entity, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
-        """Return the model's sentence about an entity, or only `words` from it, as evidence; empty if there is none."""
+        """Quote what the enterprise model's file contains about an entity; () if it has no document about the entity.
+
+        The quote is `words` if that document contains them, else the first sentence of the document.
+        """
         prefix = _FACT_SHEET if self.of_inventory else _ENTITY
         return self.corpus.part_evidence(prefix + entity.id, words, score)
 
     def of_relationship(self, relationship: Relationship, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
-        """Return the model's sentence about a relationship, or only `words` from it, as evidence; empty without one."""
+        """Quote what the enterprise model's file contains about a relationship; () if it has no document about it.
+
+        The quote is `words` if that document contains them, else the first sentence of the document.
+        """
         if self.of_inventory:
             words = words or relationship.target.name
             return self.corpus.part_evidence(_FACT_SHEET + relationship.source.entity_id, words, score)
@@ -162,7 +168,10 @@ class InventorySource:
     corpus: Corpus = field(repr=False)
 
     def of_fact_sheet(self, sheet: FactSheet, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
-        """Return the inventory's sentence about a fact sheet, or only `words` of it, as evidence; () without one."""
+        """Quote what the inventory contains about a fact sheet; () if it has no document about the fact sheet.
+
+        The quote is `words` if that document contains them, else the first sentence of the document.
+        """
         return self.corpus.part_evidence(_FACT_SHEET + sheet.id, words, score)
 
 

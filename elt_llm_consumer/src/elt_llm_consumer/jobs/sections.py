@@ -226,7 +226,10 @@ class CatalogSection(SettingsSection):
 
 
 class CoverageThresholds(SettingsSection):
-    """The lower bounds of the coverage classes. A statement that may not mean the entity counts half."""
+    """The lower bounds of the coverage classes STRONG and MODERATE, and the least score of a found chunk.
+
+    A rule counts half if the name in it may mean something other than the entity, such as "loan" in lower case.
+    """
 
     strong_rules: float = Field(3, ge=0, description="STRONG: minimum number of rules that name the entity.")
     strong_sections: int = Field(3, ge=1, description="STRONG: minimum number of sections with these rules.")

@@ -47,7 +47,10 @@ class RowTask(ABC):
         return RowId(self.table, self.key)
 
     def inputs(self, cells: Mapping[str, Cell]) -> dict[str, Any]:
-        """Return the inputs, as JSON, of a row that depends only on its name, its group and these finished cells."""
+        """Return the `RowMaterial.inputs` of a row that is made only from its name, its group and these finished cells.
+
+        A later run with equal inputs reuses the stored row.
+        """
         return {"name": self.name, "group": self.group, "cells": {name: it.to_json() for name, it in cells.items()}}
 
     @abstractmethod

@@ -21,7 +21,10 @@ _ORDER: dict[JoinMethod, int] = {"id": 0, "same": 1, "alias": 2, "fuzzy": 3}
 
 @dataclass(frozen=True)
 class NamedItem:
-    """An entity, fact sheet or term to join. `key` is unique in its list; `ids` may identify it in the other list."""
+    """An entity, fact sheet or term, to be joined with an item of another list that means the same thing.
+
+    `key` is unique in its list; `ids` may identify the item in the other list.
+    """
 
     key: str
     name: str
@@ -175,7 +178,7 @@ def term_items(definitions: Iterable[Definition]) -> list[NamedItem]:
 
 
 def term_name_key(term: str) -> str:
-    """Return the key of a term in a join: its words in lower case without diacritics, such as "cafe rule"."""
+    """Return the key of the `NamedItem` of a defined term, which `join_names` joins: "Café Rule" -> "cafe rule"."""
     return " ".join(words(term))
 
 

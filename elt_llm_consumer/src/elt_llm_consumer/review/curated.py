@@ -15,7 +15,7 @@ _QUOTE_NOT_FOUND = "The documents do not contain the given quote."
 
 
 class ValueOverride(SettingsSection):
-    """A curated value for one field of one row."""
+    """A curated value: a value that a reviewer sets by hand for one cell, in place of what the job finds."""
 
     kind: str = Field("", description="Kind of job, such as catalog; unset: every kind.")
     table: str = Field(description="Table of the row.")
@@ -50,13 +50,16 @@ class ValueOverride(SettingsSection):
 
 
 class CuratedFile(SettingsSection):
-    """The content of the file in `sources.curated`."""
+    """The content of the file that the job's setting `sources.curated` names: the cell values that reviewers set."""
 
     overrides: tuple[ValueOverride, ...] = Field((), description="Values set by reviewers.")
 
 
 class CuratedValues:
-    """Applies curated values to rows, and records the applied values."""
+    """Puts curated values, which reviewers set in a file, into the cells of a job's rows.
+
+    It remembers which values matched a row, so that `problems` can report the others.
+    """
 
     def __init__(self, overrides: Sequence[ValueOverride], kind: str, corpora: Sequence[Corpus] = ()) -> None:
         self._overrides = [one for one in overrides if one.kind in ("", kind)]
@@ -66,7 +69,7 @@ class CuratedValues:
         self._problems: list[str] = []
 
     def row(self, table: str, row: Row) -> Row:
-        """Return the row with its curated values."""
+        """Return the row with the curated values for it in place of the values that the job found."""
         for number, override in enumerate(self._overrides):
             cell = row.cells.get(override.field)
             is_applied = cell is not None and (cell.curation, cell.value) == (override.curation, override.value)

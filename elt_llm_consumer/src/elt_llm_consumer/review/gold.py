@@ -2,12 +2,13 @@
 
 A gold definition counts as found if a row has the same term and the same meaning from the same document. Terms are
 compared without regard to case, number and articles. Two meanings are the same if a value of the row and the gold text
-share at least 80 % of the longer text's words, or if one part of a quote contains this share of the gold text's words.
-An abbreviation must have the right long form, and a reference must have the right quote.
+share at least 80 % of the longer text's words, or if a part of a quote, as long as the gold text, contains this share
+of the gold text's words. An abbreviation must have the right long form, and a reference must have the right quote.
 
 A row is right if a line of the gold file matches it. Rows that match only optional lines are not counted. The fact
-sheet that a row was joined with is read from the row's evidence. The term that it was joined with is read from the
-column `handbook_term` or, if this is empty, from the definition that the row quotes.
+sheet that an entity was joined with (recognized as the same thing) is read from the evidence of the entity's row. The
+defined term that it was joined with is read from the column `handbook_term` or, if this is empty, from the definition
+that the row quotes.
 """
 
 from collections import Counter
@@ -105,7 +106,10 @@ def word_share(gold: str, found: str) -> float:
 
 
 def quote_holds(gold: str, quote: str, least: float = _SAME_TEXT) -> bool:
-    """Return whether one part of a quote contains at least the share `least` of the gold text's words."""
+    """Return whether a part of a quote contains at least the share `least` of the gold text's words.
+
+    The part is a sequence of words as long as the gold text, anywhere in the quote.
+    """
     wanted, given = _content_words(gold), _content_words(quote)
     if not wanted:
         return False
@@ -150,7 +154,11 @@ GoldLine = TypeVar("GoldLine", bound=EnterpriseRecord)
 
 
 class GoldTerm(EnterpriseRecord):
-    """A definition in a correct glossary. `also` lists properties in addition to `pattern`, such as `nested`."""
+    """A definition in a correct glossary.
+
+    `pattern` is the way in which the document defines the term, such as `means` for "X means ...". `also` lists more
+    properties of the definition, such as `nested` or `variant`. Recall is counted for each pattern and property.
+    """
 
     term: str = Field(min_length=1)
     pattern: GoldPattern
@@ -174,9 +182,10 @@ class GoldDistractor(EnterpriseRecord):
 
 
 class GoldEntity(EnterpriseRecord):
-    """The expected catalog row of one entity: its inventory item and its defined term.
+    """The fact sheet and the defined term with which the catalog must join an entity of the enterprise model.
 
-    `entity` is None if the model has no such entity.
+    `entity` is None in a line about a fact sheet or term to which no entity of the model belongs. Such a line is not
+    compared with a row.
     """
 
     entity: str | None
@@ -487,9 +496,10 @@ _SHEET = "#fact-sheet/"
 
 
 def _compare_matching(entities: Table, folder: Path) -> tuple[list[GoldShare], list[str]]:
-    """Return remarks on wrong joins of entities, F1 of the joins, and the share of similar names rightly not joined.
+    """Compare with which fact sheet and defined term each entity was joined (recognized as the same thing).
 
-    Only terms with a meaning in the gold file count, because a row shows its term by quoting this meaning.
+    Return the F1 of these joins, the share of similar names that were rightly not joined, and remarks on errors. A term
+    counts only if the gold glossary has its meaning: some rows show their term only by quoting this meaning.
     """
     terms = [one for one in _read_gold(folder, "glossary.jsonl", GoldTerm) if not one.optional]
     terms = [one for one in terms if one.pattern not in ("abbreviation", "cross_reference")]
@@ -524,7 +534,11 @@ def _compare_matching(entities: Table, folder: Path) -> tuple[list[GoldShare], l
 
 
 class _JoinCounts:
-    """Counts joins for F1: those in both the result and the gold file, and the sum of the numbers in each."""
+    """Counts joins for F1. A join is a pair of an entity and a fact sheet, or of an entity and a defined term.
+
+    `both` is the number of joins that are in the result and in the gold file. `sum` is the number of joins in the
+    result plus the number in the gold file. F1 is 2 * both / sum.
+    """
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -550,7 +564,11 @@ class _JoinCounts:
 
 
 def _terms_of(row: Row | None, terms: Sequence[GoldTerm]) -> set[tuple[str, ...]]:
-    """Return the keys of the terms with which a row is joined: those that it names or, without any, those it quotes."""
+    """Return the keys of the defined terms with which the entity of a row was joined.
+
+    These are the terms in the column `handbook_term`. If it is empty, they are the terms whose gold definition the cell
+    `formal_definition` quotes.
+    """
     if row is None:
         return set()
     if named := _column_texts(row, ("handbook_term",)):

@@ -36,9 +36,10 @@ def attach_reviews(result: JobResult, reviews: Mapping[RowId, StoredReview]) -> 
 
 
 def shown_rows(result: JobResult, read: Mapping[RowId, frozenset[QuotedDocument]]) -> list[OutputRow]:
-    """Return the rows of a result, as the output shows them, in the form for the store. Reviews refer to these rows.
+    """Convert the rows of a result to `OutputRow`s, which the store keeps so that reviews can refer to them.
 
-    `read` lists, by row, further documents whose text the row may contain.
+    An OutputRow has the row as JSON, its digest, and the documents whose text it may contain. These are the documents
+    that the row quotes, and those that `read` lists for the row: the documents from which it was made.
     """
     return [
         OutputRow(

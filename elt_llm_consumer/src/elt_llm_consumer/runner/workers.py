@@ -13,7 +13,10 @@ _JOIN_TIMEOUT = 0.5  # seconds to wait for unfinished threads before they are ab
 
 
 class WorkOutcome(Generic[Item, Result]):
-    """The outcome of the work on one item: its result is in `done`, or `value` raises its error."""
+    """The outcome of the work on one item. `value` returns the result, or raises the error if the work failed.
+
+    `done` is a list with the result, and is empty if the work failed.
+    """
 
     def __init__(self, item: Item) -> None:
         self.item = item

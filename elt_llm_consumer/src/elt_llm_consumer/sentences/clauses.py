@@ -1,4 +1,8 @@
-"""Find the role of a mention in its sentence: whether a verb describes it, and whether it takes part in a rule."""
+"""Find the role of a mentioned thing in its sentence: whether a verb describes it, and whether a rule is about it.
+
+In "the Loan ends", the verb describes what happens to the loan. In "the Clerk must cancel the Loan", the clerk and the
+loan are the subject and the object of a rule.
+"""
 
 import re
 from typing import Final

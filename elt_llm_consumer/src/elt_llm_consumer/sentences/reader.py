@@ -311,7 +311,10 @@ class SentenceReader:
     def _predicate(
         self, words: Sequence[SentenceWord], verb: int, before: Modality | None
     ) -> tuple[SentenceClause, int, Modality | None] | None:
-        """Return a verb's clause, the position after it, and the modality of a next verb: "must read and sign"."""
+        """Return a verb's clause, the position after it, and the modality that a next verb shares, or None.
+
+        In "must read and sign", "sign" shares the modality "must". `before` is the modality of a verb before this one.
+        """
         low = words[verb].low
         if low in _GERMAN_MODALS:
             return self._german_predicate(words, verb)
@@ -335,9 +338,10 @@ class SentenceReader:
     def _german_predicate(
         self, words: Sequence[SentenceWord], modal: int
     ) -> tuple[SentenceClause, int, Modality | None] | None:
-        """Return clause, position and next modality of a German modal verb, whose infinitive ends the clause.
+        """Return the clause of a German modal verb, such as "muss die Gebühr zahlen", and the position after it.
 
-        Return None if the clause does not end in an infinitive, and for "muss nicht", which is not a rule.
+        The third value is None, since no later verb shares the modality. Instead of the three values, return None if
+        the clause does not end in an infinitive, and for "muss nicht", which is not a rule.
         """
         end = next((at for at in range(modal + 1, len(words)) if words[at].separator), len(words))
         verb, low = words[end - 1], words[modal].low
@@ -478,7 +482,11 @@ def _determiners(words: Sequence[SentenceWord], at: int) -> tuple[int, str, bool
 
 
 def _may_start_clause(words: Sequence[SentenceWord], at: int, *, after_clause: bool) -> bool:
-    """Return whether a clause may start at a word. After "and" without a comma, it may do so only if `after_clause`."""
+    """Return whether a clause may start at a word.
+
+    `after_clause` means that the sentence has a clause before the word. Only then may a clause follow "and" without a
+    comma: "the Clerk signs the form and the Reader pays", but not "the Clerk and the Reader pay".
+    """
     if at == 0 or words[at].separator:
         return True
     before = words[at - 1]
@@ -492,7 +500,11 @@ def _may_start_clause(words: Sequence[SentenceWord], at: int, *, after_clause: b
 
 
 def _after_relative(words: Sequence[SentenceWord], at: int) -> int:
-    """Return the position of the modal verb after a relative clause; `at` if another clause starts before it."""
+    """Return the position of the modal verb after the relative clause that starts at `at`.
+
+    In "a Reader who owes a fine must pay", `at` is the position of "who", and that of "must" is returned. Return `at`
+    if no modal verb follows, or if another clause starts first.
+    """
     for later in range(at + 1, min(len(words), at + _MAX_RELATIVE_WORDS)):
         word = words[later]
         if word.separator.strip(",") or word.low in _SUBORDINATORS - _RELATIVES:

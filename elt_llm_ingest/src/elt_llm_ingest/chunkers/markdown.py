@@ -26,7 +26,11 @@ class MarkdownChunker(SpanChunker):
         return self._levelled_groups(cut)[0]
 
     def _levelled_groups(self, cut: DocumentPieces) -> tuple[list[Sequence[TextPiece]], list[int]]:
-        """Return the pieces of each group of sections, and the level of its first heading; 0 above all headings."""
+        """Return the groups of pieces, and for each group the level of its first heading.
+
+        A group contains a section, or several small neighbouring sections. The text before the first heading is a group
+        with level 0.
+        """
         runs: list[list[TextPiece]] = []
         levels: list[int] = []
         for level, section in _sections(cut.document, cut.pieces):
@@ -48,7 +52,7 @@ class MarkdownChunker(SpanChunker):
 
 
 def _sections(document: ParsedDocument, pieces: Sequence[TextPiece]) -> list[tuple[int, Sequence[TextPiece]]]:
-    """Return heading level and pieces of each non-empty section. Text above the first heading has level 0."""
+    """Return heading level and pieces of each non-empty section. Text before the first heading has level 0."""
     starts = [piece.start for piece in pieces]
     bounds = [0, *(bisect_left(starts, section.start) for section in document.sections), len(pieces)]
     levels = [_TOP_LEVEL, *(section.level for section in document.sections)]
@@ -76,7 +80,7 @@ class TableAwareChunker(SentenceChunker):
     strategy: ClassVar[str] = "table_aware"
 
     def runs(self, cut: DocumentPieces, group: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:
-        """Separate the tables of a group from its prose, even if the whole group fits into one chunk."""
+        """Return the tables and the prose of a group as separate runs, even if the group fits into one chunk."""
         return split_tables(group)
 
 

@@ -33,12 +33,19 @@ class RecursiveChunker(SpanChunker):
         return []
 
     def groups(self, cut: DocumentPieces) -> list[Sequence[TextPiece]]:
-        """Return groups of neighbouring parts that each fit into a chunk. Larger parts are cut into separate groups."""
+        """Return the text in groups; a chunk never contains text of two groups.
+
+        Neighbouring parts share a group as long as each part fits into a chunk. A part that does not fit is cut at the
+        next separator into groups of its own.
+        """
         cutter = _SeparatorSplitter(cut.document, cut.index, cut.text_size, [part for part in self.separators if part])
         return list(cutter.groups(0, len(cut.document.text), 0))
 
     def runs(self, cut: DocumentPieces, group: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:
-        """Return the group unchanged, because table rows are packed like other text."""
+        """Return the whole group as one run, whose pieces are packed into chunks together.
+
+        Other chunkers separate tables from prose. Here, table rows are packed like other text.
+        """
         return [group]
 
 

@@ -75,7 +75,7 @@ class SectionAwareChunker(SpanChunker):
     strategy: ClassVar[str] = "section_aware"
 
     def groups(self, cut: DocumentPieces) -> list[Sequence[TextPiece]]:
-        """Return the pieces in groups of whole numbered rules and sections."""
+        """Return a group of pieces for each section or numbered rule ("12.3 The team"). Small neighbours share one."""
         if not cut.pieces:
             return []
         units = find_units(cut.document, cut.pieces)

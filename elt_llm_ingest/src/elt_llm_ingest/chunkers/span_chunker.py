@@ -146,7 +146,7 @@ class ChunkMaker:
         self._contexts = ChunkContexts(cut.document, chunker.counter)
 
     def chunks(self, run: Sequence[TextPiece]) -> Iterator[ChunkSpan]:
-        """Pack consecutive pieces into chunks, and yield the chunks."""
+        """Pack a run (consecutive pieces, such as sentences) into chunks, and yield the chunks."""
         table = chunk_kind(run) == "table"
         size = self._chunker.table_chunk_size if table else self._chunker.chunk_size
         header = max((piece.header for piece in run), key=len) if table else ""
@@ -228,7 +228,10 @@ class SpanChunker(NodeParser):
         return split_into_pieces(document, index, text_size, row_size)
 
     def runs(self, cut: DocumentPieces, group: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:
-        """Return the group unchanged if it fits into one chunk. Otherwise separate its tables from its prose."""
+        """Divide a group into runs. A run is a sequence of pieces that are packed into chunks together.
+
+        A group that fits into one chunk is one run. In a larger group, tables and prose are separate runs.
+        """
         return [group] if count_tokens(group[0], group[-1]) <= cut.text_size else split_tables(group)
 
     def spans(self, document: ParsedDocument) -> list[ChunkSpan]:

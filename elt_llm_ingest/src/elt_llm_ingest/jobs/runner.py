@@ -44,7 +44,10 @@ class FilledCollection:
 
     @staticmethod
     def of(store: Store, record: CollectionRecord, filling: CollectionJob) -> "FilledCollection":
-        """Create a FilledCollection from the records in the store."""
+        """Read the collection's files from the store, and return them with its name and `filling`.
+
+        `filling` is the job that filled the collection, and the group of the job's files that is in it.
+        """
         roots = store.collections.roots(record.id)
         records = store.files.of_collection(record.id).values()
         files = {stable_path(roots[it.root][0], it.path): it for it in records if it.root in roots}
@@ -205,7 +208,11 @@ class JobReport:
 
     @property
     def exit_code(self) -> int:
-        """1 if the job or a file failed, a deleted file's document was kept, or a collection was left over; else 0."""
+        """1 if the user must act, else 0.
+
+        It is 1 if the job or a file failed. It is also 1 if something was kept that only --allow-delete removes: the
+        document of a deleted file, or a collection to which no file belongs any more (`left_over`).
+        """
         failed = any(it.status == "failed" for it in self.files)
         return int(bool(self.error or failed or self.left_over or any(it.exit_code for it in self.reports)))
 

@@ -46,7 +46,11 @@ class DiagramFactSheets:
         return [cell for cell in self.diagram.cells if self._is_text(cell)]
 
     def at_end(self, cell_id: str) -> Entity | None:
-        """Return the fact sheet at a line's end: the cell there, else the only one in that cell, or one around it."""
+        """Return the fact sheet at the end of a line, or None. `cell_id` is the cell to which that end is attached.
+
+        The fact sheet is that cell itself, else the only fact sheet inside the cell, else the innermost fact sheet
+        around the cell, unless that one contains fact sheets.
+        """
         cell = self.diagram.by_id.get(cell_id)
         if cell is None or cell_id in self.drawn:
             return self.drawn.get(cell_id)
@@ -129,7 +133,10 @@ def _strip_brackets(label: str) -> str:
 
 
 class RelationLine(NamedTuple):
-    """A line between fact sheets: its name, the cardinality at each end (source, target), and those at neither end."""
+    """A line between fact sheets. `ends` maps "source" and "target" to the cardinality at that end, such as "0..*".
+
+    `unplaced` contains cardinality labels in the middle of the line, since they may belong to either end.
+    """
 
     name: str
     ends: dict[str, Cardinality]

@@ -36,7 +36,11 @@ class UnmatchedFactSheet:
 
 @dataclass(frozen=True)
 class ModelReport:
-    """Counts and gaps of an enterprise model, sorted by name and id. Without an inventory, the gaps to it are empty."""
+    """What a check of an enterprise model found: counts, and lists of problems, sorted by name and id.
+
+    The model alone can have fact sheets `without_id`, `doubled_ids` of several fact sheets, and `incomplete`
+    relationships. The other lists compare it with an inventory. They are empty if no inventory was given.
+    """
 
     entities: int
     relationships: int
@@ -51,7 +55,7 @@ class ModelReport:
     inventory_checked: bool = False
 
     def lines(self) -> list[str]:
-        """Return the report as lines of text. Empty lists of gaps are omitted."""
+        """Return the report as lines of text. Empty lists of problems are omitted."""
         lines = [
             f"{self.entities} entities and {self.relationships} relationships.",
             f"Entities by domain: {_format_counts(self.domains)}.",

@@ -48,7 +48,10 @@ _Rows = Sequence[Sequence[str]]
 
 
 class DictionaryReader(DocumentReader):
-    """Reads the rows below the headers that the job names. Web addresses become metadata of their row.
+    """Reads a data dictionary: the rows below the column headers to which the ingest job's `columns` setting refers.
+
+    `columns` maps roles to headers: {"entity": "Name", "definition": "Meaning"}. Web addresses become metadata of their
+    row.
 
     If the addresses were part of the text, every row would have to be embedded again when all addresses change.
     """
@@ -61,7 +64,7 @@ class DictionaryReader(DocumentReader):
 
     @property
     def identity(self) -> str:
-        """Identifies the reader: its name, its version, and a hash of the job's columns, on which the text depends."""
+        """Identifies the reader: its name, its version, and a hash of `columns`, on which the text depends."""
         return f"{super().identity}-{hashlib.sha256(self._mapping.encode()).hexdigest()[:8]}"
 
     def read(self, path: Path) -> ParsedDocument:
@@ -87,13 +90,17 @@ class DictionaryReader(DocumentReader):
 
 
 class DictionaryColumnsReader(DocumentReader):
-    """Proposes a job's columns for a file that looks like a data dictionary, as metadata of a document without text."""
+    """Proposes which column of a table has which role, if the table looks like a data dictionary.
+
+    A job needs such a proposal as its `columns` setting: {"entity": "Name", "definition": "Meaning"}. Since a reader
+    must return a document, the proposal is the metadata of a document without text.
+    """
 
     name: ClassVar[str] = "dictionary_columns"
     version: ClassVar[int] = 1
 
     def read(self, path: Path) -> ParsedDocument:
-        """Return a document whose metadata maps roles ("entity", "definition") to headers; empty for other files."""
+        """Return a document whose metadata maps roles ("entity", "definition") to headers; {} for other files."""
         sheets, _ = _read_sheets(path)
         proposals = filter(None, map(propose_columns, sheets))
         return ParsedDocument("", path.stem, metadata=dict(next(proposals, {})))

@@ -165,7 +165,11 @@ _LEVELS = range(9)
 
 @dataclass(frozen=True)
 class NumberingLevel:
-    """The numbering of one list level. Items of level 1 to `restart` restart it (None: of every outer level)."""
+    """The numbering of one list level.
+
+    The numbers restart after each item of an outer level. If `restart` is set, only items of the levels from 1 (the
+    outermost) to `restart` have this effect; 0 means that the numbers never restart.
+    """
 
     start: int = 1
     format: str = "decimal"
@@ -333,10 +337,11 @@ def read_docx_paragraph(paragraph: _Element, mark: NoteMark) -> OfficeParagraph:
 
 
 def _visible_elements(paragraph: _Element) -> Iterator[tuple[_Element, _Element | None]]:
-    """Yield the elements of a paragraph in order, each with its run (`w:r`, text of one format).
+    """Yield the elements of a paragraph in order, each with the run (`w:r`, text of one format) that contains it.
 
-    Hidden runs, boxes and equations are yielded as one element each. There is no recursion, since links, controls and
-    insertions may be nested to any depth.
+    The run is None for an element outside of runs, such as a link. Of a hidden run, only the run itself is yielded, so
+    that the caller can note it. The inner elements of boxes and equations are not yielded either. There is no
+    recursion, since links, controls and insertions may be nested to any depth.
     """
     pending: list[tuple[_Element, _Element | None]] = [(paragraph, None)]
     while pending:
@@ -525,7 +530,10 @@ class DocxBodyWriter(OfficeBodyWriter):
             self._mark_terms(first, label, paragraph.lead, part)
 
     def _read(self, element: _Element) -> tuple[OfficeParagraph, str]:
-        """Read a paragraph and the label of its number. Its text boxes are written after its block."""
+        """Return a paragraph with its list label, such as "2.1" or a bullet, or "".
+
+        The text boxes in it are only collected here, and `_write_aside` writes them after the paragraph.
+        """
         paragraph = read_docx_paragraph(element, self._notes.mark)
         self._boxes += paragraph.boxes
         if paragraph.hidden:

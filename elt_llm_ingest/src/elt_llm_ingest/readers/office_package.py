@@ -161,7 +161,12 @@ class OfficeBodyWriter:
         return "definition" if kind == "prose" and (defines or is_bold_definition(paragraph.term, text)) else kind
 
     def _mark_terms(self, first: int, label: str, lead: str, part: str) -> None:
-        """Record the terms that the blocks from index `first` define. `part` is their role: "term", "body" or ""."""
+        """Record the term that a paragraph defines by its markup. Its blocks are those from index `first`.
+
+        `part` is the role of the paragraph's style in a definition list: "term", "body" (the definition), or "" for
+        other styles. Then `lead`, the emphasised text at the start after the number `label`, is recorded as a possible
+        term: "Member" in "2.1 **Member** means ...".
+        """
         span = self.builder.span(first)
         if span is None:
             return

@@ -56,7 +56,7 @@ class _Outline:
 
     def _heading_lines(self, lines: list[tuple[int, int]]) -> int:
         """Record the heading at the top of a paragraph, if there is one, and return how many lines it has."""
-        if len(lines) >= 2 and self._follows_scheme(lines[0]) and (level := self._underlined(lines)):
+        if len(lines) >= 2 and self._may_be_underlined(lines[0]) and (level := self._underlined(lines)):
             count = 3 if underline_character(self._line(lines[0])) and len(lines) > 2 else 2
         elif len(lines) == 1 and not self.is_underlined and (level := numbered_level(self._line(lines[0]))):
             count = 1
@@ -72,8 +72,12 @@ class _Outline:
         numbered = [lines[0] for lines in paragraphs if len(lines) == 1 and numbered_level(self._line(lines[0]))]
         return min(map(self._indent, numbered)) if len(numbered) >= _MIN_NUMBERED else None
 
-    def _follows_scheme(self, line: tuple[int, int]) -> bool:
-        """Return whether a line can be an underlined heading. It must not be indented deeper than numbered ones."""
+    def _may_be_underlined(self, line: tuple[int, int]) -> bool:
+        """Return whether the indentation of a line allows that it is an underlined heading.
+
+        In a text with numbered headings, an underlined line with a deeper indentation than theirs is a table header or
+        a caption. The first heading, and texts with at least three underlined headings, are exceptions.
+        """
         deeper = self.numbered_indent is not None and self._indent(line) > self.numbered_indent
         return self.is_underlined or not deeper or not self.sections
 

@@ -191,7 +191,11 @@ def _write_sheet(builder: DocumentBuilder, sheet: Sheet) -> None:
 
 
 def _count_header_rows(area: TableArea, first: int, merged: Sequence[MergedRange]) -> int:
-    """Count the header rows: those of the tallest merged cell in the first row, at least two if such a cell is wide."""
+    """Return the number of header rows of a table. `first` is its first row below the title, counted from 0.
+
+    A merged cell that starts in this row makes all rows that it covers header rows. If it covers several columns, the
+    next row is a header row too, with the heads of these columns. Without merged cells, there is one header row.
+    """
     count = 1
     for (top, left), (bottom, right) in merged:
         if top == first and area.left <= left <= area.right:

@@ -70,7 +70,10 @@ _MIN_TOKENS = 8  # a shortened sentence with fewer tokens is dropped
 
 
 class ContextWriter:
-    """Writes contexts with the language model `llm`. `counter` is the embedding model that will embed them."""
+    """Writes a sentence of context for a chunk, with the language model `llm`.
+
+    `counter` counts tokens as the embedding model does, which will embed the sentence together with the chunk.
+    """
 
     def __init__(self, llm: "LLM", counter: TokenCounter) -> None:
         self._llm = llm
@@ -78,17 +81,18 @@ class ContextWriter:
 
     @property
     def identity(self) -> str:
-        """What the sentences depend on: the language model, the version of the prompt, and the token limit."""
+        """What the context sentences depend on: the language model, the prompt's version, and the limit of tokens."""
         return f"{self._llm.class_name()}/{self._llm.metadata.model_name}-{PROMPT_VERSION}:{SENTENCE_TOKENS}"
 
     def key(self, document: NewDocument, node: NewNode) -> bytes:
-        """Return the key under which a sentence is cached: equal for equal chunks in equal surrounding text."""
+        """Return the key of a chunk's cached context sentence: equal for equal chunks in equal surrounding text."""
         return sha256(self.identity, context_prompt(document, node))
 
     def write(self, document: NewDocument, node: NewNode) -> str:
-        """Return the language model's sentence; empty if the reply is unusable. Raises a ModelError if the call fails.
+        """Let the language model write one sentence: what a chunk is about, and where in its document it is.
 
-        If the server cuts a reply off, it is requested once more with another seed.
+        Return the sentence, or "" if the reply is unusable. If the server cuts a reply off, it is requested once more
+        with another seed. Raises a ModelError if the call fails.
         """
         prompt = context_prompt(document, node)
         written = complete_prompt(self._llm, prompt)
@@ -97,7 +101,7 @@ class ContextWriter:
         return context_sentence(written.text)
 
     def fitted(self, sentence: str, node: NewNode) -> str:
-        """Return a sentence, shortened until it and its chunk fit into the token limit; empty if there is no room."""
+        """Return a context sentence, shortened until it and its chunk fit into the token limit; "" without room."""
         used = len(self._counter.token_spans(node.embedded_text))
         room = min(SENTENCE_TOKENS, self._counter.token_limit - used - MARGIN)
         spans = self._counter.token_spans(sentence)
@@ -128,12 +132,16 @@ _CHARACTERS_PER_TOKEN = 4  # a rough average for language models
 
 @dataclass(frozen=True)
 class EnrichmentCost:
-    """The number of remaining calls and of chunks whose sentence is already stored, and estimates of tokens used."""
+    """What it costs to give each chunk a context sentence that a language model writes."""
 
     calls: int
+    """The number of calls of the language model that are still needed."""
     known: int
+    """The number of chunks that need no call: their sentence is stored, or an equal chunk requests it."""
     tokens_read: int
+    """The estimated number of tokens in the prompts of these calls."""
     tokens_written: int
+    """The maximum number of tokens in the replies."""
 
     def __str__(self) -> str:
         """Return the cost as a sentence."""
@@ -149,7 +157,11 @@ _LANGUAGE_SAMPLE = 20_000
 
 
 def enriched_extraction(extraction: str, writer: ContextWriter) -> str:
-    """Return the `extraction` of enriched document versions: the part of their key that names what was extracted."""
+    """Return `extraction` with the writer's identity at its end, unless it is there already.
+
+    `extraction` is the part of a document version's key that changes with its metadata. With the identity, an enriched
+    version has another key than the version without context sentences: "4f0c" -> "4f0c|Ollama/qwen-1:48".
+    """
     ending = f"|{writer.identity}"
     return extraction if extraction.endswith(ending) else extraction + ending
 
@@ -176,8 +188,9 @@ def enrichment_cost(store: Store, versions: Sequence[int], writer: ContextWriter
 def enrich_versions(
     store: Store, versions: Sequence[int], writer: ContextWriter, progress: ProgressListener
 ) -> list[int]:
-    """Add context sentences to document versions (also within files). Return the versions that replace them, ascending.
+    """Add a context sentence to each chunk of these document versions. Return the enriched versions, ascending.
 
+    A file is enriched as a whole: the result contains the versions of the file and of all documents within it.
     The cost is reported before the first request. Every sentence is stored as it arrives, so that a repeated call
     requests only missing ones. Raises the language model's errors. The caller holds the writer's lock.
     """
@@ -199,7 +212,7 @@ class _Enricher:
         self.unusable = 0
 
     def enriched(self, file: int) -> list[int]:
-        """Return the enriched versions of a file and its parts: the stored ones if they are already enriched."""
+        """Return the enriched versions of a file and of the documents within it. Store them if they are new."""
         stored = read_file_version(self._store.database, file)
         if _is_enriched(stored, self._writer):
             return list(stored.numbers)

@@ -35,8 +35,9 @@ _CHANGING = frozenset({"new", "changed", "renamed", "removed"})
 class PlannedFile:
     """The planned outcome of one file.
 
-    A `missing` file is deleted, but its document is kept as long as --allow-delete is not given. If the file looks like
-    a data dictionary, `columns` maps roles such as entity and definition to column headers.
+    `missing` means that the file no longer exists, but its document is kept because --allow-delete was not given. If
+    the file looks like a data dictionary, `columns` proposes a column for each role: {"entity": "Name", "definition":
+    "Meaning"}.
     """
 
     path: str
@@ -108,7 +109,10 @@ _InspectedFile = tuple[PlannedFile, ScannedFile | None]  # None if the file coul
 def _propose_columns(
     inspected: Sequence[_InspectedFile], located: Sequence[LocatedFile], parser: Parser
 ) -> list[_InspectedFile]:
-    """Add the proposed columns to each new or changed file that looks like a data dictionary."""
+    """Add `columns` to each new or changed table that looks like a data dictionary.
+
+    The `dictionary_columns` reader proposes which column has which role: {"entity": "Name", "definition": "Meaning"}.
+    """
     tables = [
         number
         for number, file in enumerate(located)

@@ -1,4 +1,4 @@
-"""Choose the reader of each file, and the part of each file that a run ingests."""
+"""Choose the reader of each file. If a job splits files by section or by type, select the part that a run ingests."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -22,7 +22,11 @@ UNTYPED_GROUP = "other"  # the group of documents without a type
 
 
 def document_groups(parsed: ParsedDocument, split_by: SplitBy) -> list[str]:
-    """Return the groups (section titles or types) into which a document can be split, in order, each once."""
+    """Return the groups into which a document can be split, in order, each once.
+
+    These are the titles of its top-level sections, or the types of the documents within the file, such as
+    "Application" and "DataObject" for the fact sheets of an inventory.
+    """
     if split_by == "section":
         return [group for group, _, _ in _section_slices(parsed)]
     types = list(dict.fromkeys(part.group or UNTYPED_GROUP for part in parsed.parts))
@@ -31,11 +35,13 @@ def document_groups(parsed: ParsedDocument, split_by: SplitBy) -> list[str]:
 
 
 def take_group(parsed: ParsedDocument, split_by: SplitBy, group: str) -> ParsedDocument:
-    """Return what belongs to a group (a section or a type) of a document. The result may be empty.
+    """Return the part of a document that belongs to a group, which is one of its `document_groups`.
 
+    The part is a section, or all documents within the file that have one type, such as the fact sheets of the type
+    "Application". It is empty if there is no such group.
     A section keeps its page numbers: `page_at` returns the same page as in the whole document. Documents within the
-    file belong to its first section. Artefacts (JSON values) describe the whole file and belong to every group. Only
-    the terms that the markup defines are split: each belongs to the section that contains it.
+    file belong to its first section. Artefacts (JSON values) describe the whole file, so each part has all of them.
+    Only the artefact of the terms that the markup defines is cut: a section has only the terms in its own text.
     """
     if split_by == "type":
         parts = tuple(part for part in parsed.parts if (part.group or UNTYPED_GROUP) == group)
@@ -48,7 +54,10 @@ def take_group(parsed: ParsedDocument, split_by: SplitBy, group: str) -> ParsedD
 
 
 def _section_slices(parsed: ParsedDocument) -> Iterator[tuple[str, int, int]]:
-    """Yield the group, start and end of each top-level section, and of the text before the first one."""
+    """Yield the name, start and end of each group: the text before the first section, then each top-level section.
+
+    A group has the title of its section: ("Fees", 120, 480). A repeated title gets a number: "Fees (2)".
+    """
     taken, numbers = {LEADING_GROUP}, Counter[str]()
     tops = _top_sections(parsed.sections)
     starts = [section.start for section in tops]

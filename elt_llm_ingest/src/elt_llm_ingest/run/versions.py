@@ -96,7 +96,10 @@ class VersionMaker:
         self._tokenisers: dict[str, KeywordTokeniser] = {}
 
     def extraction_of(self, owner: Mapping[str, str]) -> str:
-        """Return the metadata part of a version's key for a file with these owner fields, such as a tenant."""
+        """Return the `extraction` of a file's versions, the part of a version's key that changes with its metadata.
+
+        `owner` contains the file's owner fields: {"tenant_id": "acme"} -> "9c1e|owner:7fd0"; {} -> "9c1e".
+        """
         fields = sha256(canonical_json(dict(owner))).hex()[:12]
         return f"{self.extraction}|owner:{fields}" if owner else self.extraction
 

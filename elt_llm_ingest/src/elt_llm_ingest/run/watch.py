@@ -68,7 +68,8 @@ class WatchListener(Protocol[Result_contra]):
 class FileWatcher(Generic[Result]):
     """Starts an ingest at once, and then after every change.
 
-    `scope` is called again after each run, because a job may have changed. `run` takes the lock and opens the store.
+    `scope` returns the paths to watch. It is called before the first run and after each run, because a job may have
+    changed. `run` runs one ingest: it takes the lock and opens the store.
     """
 
     def __init__(
@@ -82,7 +83,11 @@ class FileWatcher(Generic[Result]):
         self._stopped.set()
 
     def go(self) -> None:
-        """Watch until stopped or interrupted. Raises errors of the first `scope()` and UsageErrors of the first run."""
+        """Run an ingest at once and after each change, until `stop` is called or the user interrupts.
+
+        Raises the errors of the first call of `scope`, a UsageError of the first run, and an EltError if a path cannot
+        be watched. Other failed runs are reported to the listener. If `scope` fails later, the last paths stay watched.
+        """
         scope = self._scope()
         first: float | None = None
         while not self._stopped.is_set():

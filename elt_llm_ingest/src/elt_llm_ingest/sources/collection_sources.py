@@ -166,7 +166,7 @@ def find_sources(
     missing_files = frozenset(identity for identity, path in single.items() if not path.exists())
     if selection.is_exhaustive:
         incomplete = [path for path in paths if path.is_dir() and path.resolve() not in scanned]
-        roots |= _dropped_roots(known, incomplete)
+        roots |= _roots_that_count_as_scanned(known, incomplete)
         missing_files |= _dropped_files(known, roots, files)
     return CollectionSources(
         files=files,
@@ -178,8 +178,11 @@ def find_sources(
     )
 
 
-def _dropped_roots(known: KnownSources, incomplete: Sequence[Path]) -> dict[str, tuple[Path, bool]]:
-    """Return the known folders whose missing files count as deleted: all except those that could not be scanned."""
+def _roots_that_count_as_scanned(known: KnownSources, incomplete: Sequence[Path]) -> dict[str, tuple[Path, bool]]:
+    """Map the names of known source folders to (folder, True). True means that a missing file counts as deleted.
+
+    Folders inside or around those in `incomplete`, which could not be scanned, are left out.
+    """
     unseen = [path.resolve() for path in incomplete]
     return {
         name: (path, True)

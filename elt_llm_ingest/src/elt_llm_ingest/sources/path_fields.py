@@ -59,7 +59,11 @@ def _field_name(part: str, text: str) -> str:
 
 @dataclass(frozen=True)
 class PathFields:
-    """Finds a file's owner fields: those recorded when it was uploaded, else those in its path by the job's pattern."""
+    """Finds a file's owner fields, which decide who finds it: `tenant_id`, `knowledge_base_id` and `doc_type`.
+
+    These are the fields that were set when the file was uploaded. For other files they are the names of the folders in
+    its path, read by the job's `pattern`: "{tenant_id}/**" and "acme/fees.pdf" -> {"tenant_id": "acme"}.
+    """
 
     data_dir: Path
     collection: str

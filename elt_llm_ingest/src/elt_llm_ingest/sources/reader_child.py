@@ -99,16 +99,18 @@ def _create(target: str, arguments: dict[str, Any]) -> Any:
     except ModuleNotFoundError as error:
         raise _ReaderError(f"there is no module {error.name}; install the package of the reader") from error
     if found is None:
-        raise _ReaderError(f"the module {module} has no class {name}; correct `reader` of the job")
+        raise _ReaderError(f"the module {module} has no class {name}; correct `reader` of the ingest job")
     if not (isinstance(found, type) and issubclass(found, BaseReader)):
-        raise _ReaderError(f"{name} is not a class derived from LlamaIndex's BaseReader; correct `reader` of the job")
+        raise _ReaderError(
+            f"{name} is not a class derived from LlamaIndex's BaseReader; correct `reader` of the ingest job"
+        )
     return found(**{key: value for key, value in arguments.items() if key != "load_data"})
 
 
 def _load_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
     given = arguments.get("load_data", {})
     if not isinstance(given, dict):
-        raise _ReaderError("`arguments.load_data` of the job is not a mapping; write names and values")
+        raise _ReaderError("`arguments.load_data` of the ingest job is not a mapping; write names and values")
     return given
 
 

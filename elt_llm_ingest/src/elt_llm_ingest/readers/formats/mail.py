@@ -200,7 +200,11 @@ class OutlookReader(ContainerReader):
 
 
 class _Storage:
-    """A folder in a .msg file, with the properties of one message or attachment. `folder` is its path in the file."""
+    """The properties of one message or attachment in a .msg file.
+
+    A .msg file is an OLE container, with folders and streams of its own. `folder` is the path, in this container, of
+    the folder with the properties. The specification [MS-OXPROPS] lists the number (`code`) of each property.
+    """
 
     def __init__(self, container: "OleFileIO[str]", folder: tuple[str, ...]) -> None:
         self._container, self._folder = container, folder
@@ -227,18 +231,18 @@ class _Storage:
         return Mail(self._headers(), body or html, html=not body and bool(html)).document(members, title)
 
     def text(self, code: int) -> str:
-        """Return a text property, or "" if the folder does not contain it."""
+        """Return the text property with the number `code`; "" if the message or attachment does not have it."""
         if unicode := self._stream(code, "001F"):
             return unicode.decode("utf-16-le", "replace").rstrip("\0")
         narrow = self._stream(code, "001E") or self._stream(code, "0102")
         return decode(narrow.rstrip(b"\0"))[0]
 
     def read(self, code: int) -> bytes:
-        """Return a binary property, or b"" if the folder does not contain it."""
+        """Return the binary property with the number `code`; b"" if the message or attachment does not have it."""
         return self._stream(code, "0102")
 
     def inner(self, name: str) -> "_Storage | None":
-        """Return the folder of a message that is attached here, or None if the attachment is a file."""
+        """Return the message in the folder `name` of this attachment, or None if the attachment is a file."""
         found = self._container.exists([*self._folder, name])
         return _Storage(self._container, (*self._folder, name)) if found else None
 

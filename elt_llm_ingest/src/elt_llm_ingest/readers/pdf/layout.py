@@ -74,7 +74,7 @@ class PdfLine:
     cells: tuple["PdfLine", ...] = ()
     """The parts of a line with wide gaps between them; empty if the line has no wide gap."""
     header: str | None = None
-    """For a row of a table of figures: the table's unit and column heads, or "". None for other lines."""
+    """For a row of a table of numbers: the table's unit and column heads, or "". None for other lines."""
 
 
 class UnreadablePage(Exception):
@@ -84,7 +84,8 @@ class UnreadablePage(Exception):
 def page_lines(page: pypdfium2.PdfPage) -> list[PdfLine]:
     """Return a page's lines, mostly in the order in which the file draws them; an empty list without a text layer.
 
-    Rows of figures are put together, and rotated pages are sorted. Raises UnreadablePage for a meaningless text layer.
+    Each row of a table of numbers becomes one line, even if the file draws the table column by column. The lines of a
+    rotated page are sorted from top to bottom. Raises UnreadablePage for a meaningless text layer.
     """
     page_text = PageText(page)
     try:
@@ -246,10 +247,10 @@ _MOST_LINES_OF_TABLE = 300
 
 
 def join_figure_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
-    """Rebuild tables of figures, such as financial statements, with one line per row and one for the column heads.
+    """Rebuild tables of numbers, such as financial statements, with one line per row and one for the column heads.
 
-    A figure belongs to the column at its position. If a row has no figure in a column, its cell is empty. A separate
-    currency sign or bracket is joined to its figure.
+    A number belongs to the column at its position. If a row has no number in a column, its cell is empty. A separate
+    currency sign or bracket is joined to its number.
     """
     joined = [replace(line, cells=_joined_signs(line.cells)) if line.cells else line for line in lines]
     result: list[PdfLine] = []
@@ -272,7 +273,11 @@ def join_figure_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
 
 
 def rows_by_height(lines: Sequence[PdfLine]) -> list[PdfLine]:
-    """Join figures to the row on the same base line, because some files draw a table column by column."""
+    """Rebuild the rows of a table of numbers that the file draws column by column.
+
+    A number is joined to the line on its left that has the same base line: "Fees", "Rent", "Tax", "10", "20", "30" ->
+    "Fees 10", "Rent 20", "Tax 30". The rows are sorted from top to bottom. Lines without such a table are unchanged.
+    """
     rows: list[PdfLine] = []
     grown: list[PdfLine] = []
     for line in lines:
@@ -319,7 +324,7 @@ def _is_level(row: PdfLine, line: PdfLine) -> bool:
 
 
 def _joined_signs(cells: Sequence[PdfLine]) -> tuple[PdfLine, ...]:
-    """Join a currency sign or opening bracket to the next figure, and a percent sign or bracket to the previous one."""
+    """Join a currency sign or opening bracket to the next number, and a percent sign or bracket to the previous one."""
     joined: list[PdfLine] = []
     for cell in cells:
         before = joined[-1] if joined else None
@@ -332,7 +337,7 @@ def _joined_signs(cells: Sequence[PdfLine]) -> tuple[PdfLine, ...]:
 
 
 def _is_figure_row(line: PdfLine) -> bool:
-    """Return whether a line consists of a label and figures that are not all years."""
+    """Return whether a line consists of a label and numbers that are not all years."""
     label = line.cells[0].text if len(line.cells) > 1 else ""
     named = any(map(str.isalpha, label)) and len(label) <= _LONGEST_LABEL and not label.endswith("...")
     return named and _is_figures(line.cells[1:]) and not all(_YEAR.fullmatch(cell.text) for cell in line.cells[1:])
@@ -356,7 +361,7 @@ def _table_end(lines: Sequence[PdfLine], start: int) -> int:
 
 
 def _is_group(first: PdfLine, line: PdfLine) -> bool:
-    """Return whether a line may name a group of rows: it starts near the row labels and ends before the figures."""
+    """Return whether a line may name a group of rows: it starts near the row labels and ends before the numbers."""
     near = abs(line.left - first.left) < 4 * line.size and line.right < first.cells[1].left
     return near and line.text[-1] not in ".;"
 
@@ -367,7 +372,7 @@ def _groups_above(above: Sequence[PdfLine], row: PdfLine) -> int:
 
 
 def _columns(rows: Sequence[PdfLine]) -> list[tuple[float, float]]:
-    """Return the left and right edges of the columns of figures. Cells that overlap are in one column."""
+    """Return the left and right edges of the columns of numbers. Cells that overlap are in one column."""
     columns: list[tuple[float, float]] = []
     for cell in sorted((cell for row in rows for cell in row.cells[1:]), key=lambda cell: cell.right):
         left = cell.left
@@ -378,13 +383,16 @@ def _columns(rows: Sequence[PdfLine]) -> list[tuple[float, float]]:
 
 
 def _shares_columns(rows: Sequence[PdfLine]) -> bool:
-    """Return whether the figures of the rows form columns: two neighbouring rows end at the same right edge."""
+    """Return whether the numbers of the rows form columns: two neighbouring rows end at the same right edge."""
     rights = [row.cells[-1].right for row in rows if row.cells]
     return any(abs(one - other) < 2 * _SAME_PLACE for one, other in pairwise(rights))
 
 
 def _head_lines(above: Sequence[PdfLine], columns: Sequence[tuple[float, float]]) -> list[PdfLine]:
-    """Return the lines of column heads right above the figures. All their cells but the first are above columns."""
+    """Return the lines with column heads right above a table of numbers, from top to bottom, at most four.
+
+    In such a line, each cell is above a column of numbers. Only the first cell may be above the row labels instead.
+    """
     heads: list[PdfLine] = []
     for line in reversed(above[-_MOST_HEAD_LINES:]):
         cells = line.cells or (line,)
@@ -405,7 +413,7 @@ def _unit(above: Sequence[PdfLine]) -> str:
 
 
 def names_unit(text: str) -> bool:
-    """Return whether a line only names the unit of the figures of a table, such as "(in thousands of euros)"."""
+    """Return whether a line only names the unit of the numbers in a table, such as "(in thousands of euros)"."""
     return len(text) < _LONGEST_LABEL and bool(_UNIT.fullmatch(text))
 
 
@@ -489,7 +497,11 @@ def _paragraph_kind(line: PdfLine) -> BlockKind:
 
 
 def _right_edges(lines: Sequence[PdfLine]) -> list[float]:
-    """Return the right edge of each line's column: that of the second longest nearby line (of up to 3: the longest)."""
+    """Return, for each line, the x position at which the full lines of its text column end.
+
+    This is the second largest right end of the lines around it that start at about the same x, since one line may be
+    too long. If there are at most three such lines, it is the largest right end.
+    """
     edges: list[float] = []
     for number, line in enumerate(lines):
         around = lines[max(0, number - _NEIGHBOURS) : number + _NEIGHBOURS]

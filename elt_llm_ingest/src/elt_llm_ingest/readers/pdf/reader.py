@@ -194,7 +194,11 @@ def measure_typography(pages: Sequence[Sequence[PdfLine]]) -> Typography:
 
 
 def _heading_levels(pages: Sequence[Sequence[PdfLine]], body: float, letters: Mapping[float, int]) -> dict[float, int]:
-    """Map rare font sizes above `body` to heading levels: 1 plus the number of larger sizes on more than one page."""
+    """Map the font sizes of headings to heading levels: 1 for the largest size, 2 for the next, and so on up to 4.
+
+    These sizes are clearly larger than `body` and each have less than 15 % of the text. From 5 pages on, a size that is
+    on one page only, such as that of the title, is not counted: the next smaller size has the same level.
+    """
     page_counts: Counter[float] = Counter()
     for lines in pages:
         page_counts.update({line.size for line in lines if line.size >= body * _LARGER and _may_be_heading(line)})
@@ -290,7 +294,8 @@ def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
     - A line is removed if it occurs on at least three pages and a fifth of all pages.
     - If a third of the pages have such a line at the same height, any repeated line at that height is removed.
     - If the pages are numbered, a line that starts or ends with its page's number is removed.
-    - "Ports Act 1990: Fees" is removed if a third of the pages have lines that start or end alike and "Fees" is a line.
+    - "Ports Act 1990: Fees" is removed if a third of the pages have a line with the same first three words at the same
+      height, and its other words ("Fees") are a line of their own elsewhere. Likewise for the last three words.
     """
     edges = [list(_edge_lines(lines)) for lines in pages]
     filled = sum(map(bool, pages))
@@ -345,7 +350,11 @@ def _edge_lines(lines: Sequence[PdfLine]) -> Iterator[tuple[str, PdfLine, str]]:
 
 
 def _line_ends(edge: str, line: PdfLine, key: str) -> list[tuple[tuple[str, int, str], str]]:
-    """Return a line's first three words (with edge and height) and its other words; likewise its last three words."""
+    """Return two keys of a line, each with the line's other words: one of its first three words, one of its last three.
+
+    For "Ports Act 1990: Fees" at the top of a page, these are (("top", height, "ports act #: ..."), "fees") and
+    (("top", height, "... act #: fees"), "ports"). `height` is the line's rounded position. Short lines give [].
+    """
     words = key.split()
     if len(words) <= _END_WORDS:
         return []
