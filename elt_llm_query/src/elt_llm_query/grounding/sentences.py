@@ -22,7 +22,7 @@ from elt_llm_query.understanding.question import ParsedQuestion
 TextPieceKind = Literal["prose", "row", "item", "rule", "heading", "question"]
 
 # "2.1 Fees ..... 9" in a table of contents.
-_LEADERS = re.compile(r"\.(?: ?\.){1,400}\W{0,9}\d{1,4}$|\.{4,400}$")
+_LEADERS = re.compile(r"\.(?: ?\.){1,400}+\W{0,9}\d{1,4}$|\.{4,400}$")
 _RULE = re.compile(r"^[\s|:+=~*_-]+$")
 _HEADING = re.compile(r"^#{1,6}\s|^[^\n.!?:;|]{1,80}\n[=~^*-]{3,}$")
 _UNDERLINED = re.compile(r"\n[=~^*-]{3,}$")

@@ -289,9 +289,8 @@ _END_WORDS = 3  # words at the start, and at the end, of a line that are compare
 
 
 def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
-    """Remove headers, footers and page numbers from the edges of the pages.
+    """Remove headers, footers and page numbers: lines on at least three pages and a fifth of all pages. In addition:
 
-    - A line is removed if it occurs on at least three pages and a fifth of all pages.
     - If a third of the pages have such a line at the same height, any repeated line at that height is removed.
     - If the pages are numbered, a line that starts or ends with its page's number is removed.
     - "Ports Act 1990: Fees" is removed if a third of the pages have a line with the same first three words at the same
