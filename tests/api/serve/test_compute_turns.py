@@ -46,7 +46,7 @@ async def is_kept_waiting(services: Services, strategy: StrategyName | None) -> 
 
 
 @pytest.mark.parametrize("strategy", [None, "dense"])
-def test_a_search_without_a_language_model_waits_until_a_compute_slot_is_free(
+def test_a_search_without_a_language_model_waits_while_other_searches_use_all_processors(
     services: Services, strategy: StrategyName | None
 ) -> None:
     asyncio.run(
@@ -55,11 +55,11 @@ def test_a_search_without_a_language_model_waits_until_a_compute_slot_is_free(
     assert asyncio.run(is_kept_waiting(services, strategy))
 
 
-def test_a_search_with_a_language_model_does_not_wait_for_a_compute_slot(services: Services) -> None:
+def test_a_search_with_a_language_model_starts_while_other_searches_use_all_processors(services: Services) -> None:
     assert not asyncio.run(is_kept_waiting(services, "hyde"))
 
 
-def test_an_answer_written_by_a_language_model_does_not_wait_for_a_compute_slot(services: Services) -> None:
+def test_an_answer_of_a_language_model_starts_while_other_searches_use_all_processors(services: Services) -> None:
     with every_turn_taken(services.workers):
         result = asyncio.run(QuestionActions(services).ask(LOCAL, AskRequest(question=QUESTION)))
     assert result.metadata["model"] != "extractive"

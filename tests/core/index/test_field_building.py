@@ -99,7 +99,7 @@ def test_a_filter_field_has_the_values_of_the_stored_metadata(
     assert fields[name] == (kind, {"alpha": alpha, "beta": beta, "gamma": gamma})
 
 
-def test_the_filter_field_document_matches_id_path_file_name_and_title(
+def test_a_filter_on_the_field_document_matches_its_id_path_file_name_or_title(
     fields: Mapping[str, tuple[str, Values]],
 ) -> None:
     of_alpha = fields["document"][1]["alpha"]

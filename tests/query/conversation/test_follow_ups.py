@@ -135,13 +135,13 @@ def _rewritten_after_another(questions: list[str]) -> list[str]:
     ]
 
 
-def test_at_most_2_percent_of_sample_questions_after_another_question_are_rewritten() -> None:
+def test_at_most_2_percent_of_the_sample_questions_are_mistaken_for_follow_ups() -> None:
     questions = [json.loads(line)["question"] for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
     assert len(_rewritten_after_another(questions)) <= 0.02 * len(questions)
 
 
 @pytest.mark.parametrize("name", ["squad2", "xquad-en", "xquad-de"])
-def test_at_most_2_percent_of_real_questions_after_another_question_are_rewritten(name: str, datasets: Path) -> None:
+def test_at_most_2_percent_of_complete_questions_are_mistaken_for_follow_ups(name: str, datasets: Path) -> None:
     lines = (datasets / "eval" / name / "queries.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [json.loads(line)["text"] for line in lines[:: max(1, len(lines) // 300)]][:300]
     assert len(questions) == 300

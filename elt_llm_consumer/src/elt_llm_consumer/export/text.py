@@ -79,10 +79,10 @@ def unescape_formula(text: str) -> str:
 
 
 def safe_name(text: str) -> str:
-    """Return a name for import files: on one line, and without leading characters, such as "=", that start a formula.
+    """Return a name of an item in an import file, without leading characters that start a formula, such as "=".
 
-    `escape_formula` would keep them and put an apostrophe before the name. But import files repeat a name within paths,
-    such as "Members / =Fees", where the name would have no apostrophe and so differ.
+    `escape_formula` keeps those and puts an apostrophe before the name. Import files also have the name in paths, such
+    as "Members / =Fees", where it gets no apostrophe: there, both would no longer be equal. Line breaks become spaces.
     """
     name = one_line(printable(text))
     return name.lstrip("".join((*_FORMULA, FORMULA_ESCAPE, _INVISIBLE))) or (f"({name})" if name else "")

@@ -145,7 +145,7 @@ def _copied(
         progress.stage(f"copy {table}", int(total))
         counts[table] = target.copy_rows(table, partial(_rows_of, source, table))
         if counts[table] != total:
-            raise StoreError(f"{counts[table]} of {total} rows of {table} were copied; nothing was stored.")
+            raise StoreError(f"{counts[table]} of {total} rows of {table} could be copied; the target is unchanged.")
         progress.advance(int(total))
     return counts
 

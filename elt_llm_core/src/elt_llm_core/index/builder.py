@@ -351,7 +351,10 @@ class _Builder:
             yield database
 
     def _has_points(self, base: BaseGeneration, passport: Passport) -> bool:
-        """Return whether the base generation's points (vectors in a database) are this workspace's, and the latest."""
+        """Return whether new points (vectors in a database) can be added to those of the published generation, `base`.
+
+        They can if this workspace wrote those points, and none of a later generation are in the database.
+        """
         known = passport.lineage and lineages_of(self.store).find(passport.lineage)
         return bool(known) and base.is_latest
 

@@ -102,7 +102,10 @@ def choose_llm(settings: Settings) -> LlmChoice:
 
 
 def is_model_available(settings: Settings) -> bool:
-    """Return whether `auto` would use a language model. Waits at most `ollama.connect_timeout` seconds per request."""
+    """Return whether a language model would be used with `llm.provider: auto`.
+
+    Waits at most `ollama.connect_timeout` seconds per request.
+    """
     return not _ollama_problem(settings)
 
 

@@ -335,9 +335,10 @@ class RayCompute(Compute):
     def _check_versions(self, found: Mapping[str, str]) -> None:
         for name, here in self._expected.items():
             if (there := found.get(name, "")) != here:
-                has = f"{name} {there}" if there else f"no {name}"
+                has, ours = (f"{name} {version}" if version else f"no {name}" for version in (there, here))
                 raise IngestError(
-                    f"The node {found['node']} has {has}, but this machine has {here or 'none'}.", hint=_SAME_VERSIONS
+                    f"The Ray node {found['node']} has {has}, but this machine has {ours}.",
+                    hint=_SAME_VERSIONS,
                 )
 
     def _hire(self) -> None:

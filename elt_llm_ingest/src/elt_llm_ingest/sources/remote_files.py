@@ -70,7 +70,7 @@ class _RemoteSearch:
                 self.add_source(RemoteUrl(url))
 
     def add_reader(self, reader: ReaderSource) -> None:
-        """Run a reader of another package, and add its documents."""
+        """Run a LlamaIndex reader that a job names, and add its documents."""
         folder = self._folder / "reader"
         try:
             documents = read_documents(reader, self._settings, folder)

@@ -160,7 +160,7 @@ def test_a_key_reads_the_collections_in_its_scope(scoped: Scoped) -> None:
     assert refused.status_code == 403
 
 
-def test_agents_have_the_same_access_as_http_clients(scoped: Scoped) -> None:
+def test_mcp_clients_have_the_same_access_as_http_clients(scoped: Scoped) -> None:
     keys = (TOKEN, scoped.reader.headers["authorization"].removeprefix("Bearer "))
     agents = [HttpAgent(scoped.server.address, key) for key in keys]
     asked: dict[str, Any] = {"question": "Which ground needs ninety-nine points?", "prefixes": [""]}

@@ -216,7 +216,10 @@ class NeighbourActions(ServiceActions):
         if job is not None:
             collection = BatchJobActions(self._services).get(principal, job).spec.sources.model
             if not collection:
-                raise UsageError(f"Job '{job}' has no model among its sources.", hint="Name a collection that has one.")
+                raise UsageError(
+                    f"Job '{job}' has no collection with an enterprise model among its sources.",
+                    hint="Name a collection that has one.",
+                )
         [readable] = self._services.collections(principal, [collection or ""])
         with self._services.engines.lend([readable], _PROFILE) as engine:
             return _neighbourhood(readable.name, _load_models(engine.generations[0]), entity, radius, directed=directed)

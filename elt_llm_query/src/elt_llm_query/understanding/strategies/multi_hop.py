@@ -135,8 +135,9 @@ class MultiHopStrategy:
 
     There are at most `max_hops` follow-up questions. Each is made from one chunk: the best one that was not used yet. A
     language model writes the follow-ups; without a model, or if the model fails, rules make them from new names and
-    unanswered words. With `needs_link`, which `auto` sets, a follow-up raises the score of only one of the chunks that
-    it finds: the best one with a link (see `link_strength`) to the chunk from which the follow-up was made.
+    those words of the question that no chunk has. The chunks that a follow-up finds get a higher score. With
+    `needs_link`, which the strategy `auto` sets, only one of them does: the best one with a link (see `link_strength`)
+    to the chunk from which the follow-up was made.
     """
 
     retrievers: RetrieverChoice
