@@ -13,8 +13,7 @@ from elt_llm_core.settings.tree import QuerySettings, Settings
 from elt_llm_core.store.store import open_store
 from elt_llm_ingest.pipeline import TextDocument, ingest_texts
 from elt_llm_query.rerank import create_reranker
-from elt_llm_query.rerank.embedding import EmbeddingReranker
-from elt_llm_query.rerank.reranker import ModelReranker, ModelSources, Reranker
+from elt_llm_query.rerank.reranker import EmbeddingReranker, ModelReranker, ModelSources, Reranker
 from elt_llm_query.rerank.scorers import CohereScorer
 from elt_llm_query.retrieve.fusion import SearchCandidate
 from elt_llm_query.retrieve.pools import OpenCollection, Pool, open_collections

@@ -55,6 +55,21 @@ def test_the_reader_example_of_the_manual_can_be_ingested_by_a_job(tmp_path: Pat
     assert {chunk["source"] for chunk in answer["chunks"]} == {answer["citations"][0]["source"]}, "closed tickets"
 
 
+def test_the_file_reader_example_of_the_manual_reads_subtitles(tmp_path: Path) -> None:
+    write_examples("extend/reader.md", tmp_path)
+    spoken = (
+        "1\n00:00:01,000 --> 00:00:03,000\nThe tide turns\nat noon.\n\n2\n00:00:04,000 --> 00:00:05,000\nCome back.\n"
+    )
+    (tmp_path / "talk.srt").write_text(spoken, encoding="utf-8")
+    (tmp_path / "read.py").write_text(
+        "from pathlib import Path\nfrom subtitles import SubtitlesReader\n"
+        "read = SubtitlesReader().read(Path('talk.srt'))\n"
+        "print(read.title, [read.text[block.start : block.end] for block in read.blocks])\n",
+        encoding="utf-8",
+    )
+    assert run_example(tmp_path / "read.py", tmp_path) == "talk ['The tide turns at noon.', 'Come back.']\n"
+
+
 def test_the_chunker_example_of_the_manual_ends_a_chunk_at_each_article(tmp_path: Path) -> None:
     write_examples("extend/chunker.md", tmp_path)
     printed = run_example(tmp_path / "article_chunker.py", tmp_path)

@@ -8,8 +8,7 @@ from elt_llm_core.errors import FingerprintMismatch
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.tree import QuerySettings, Settings
 from elt_llm_query.rerank import create_reranker
-from elt_llm_query.rerank.embedding import blend_matches, divide_by_maximum, min_max
-from elt_llm_query.rerank.reranker import Reranker
+from elt_llm_query.rerank.reranker import Reranker, blend_matches, divide_by_maximum, min_max
 from elt_llm_query.search import SearchPipeline, SearchResult
 from numpy.typing import NDArray
 from pydantic import Field

@@ -22,8 +22,14 @@ from elt_llm_core.utilities import Closeable
 from llama_index.core.llms import LLM
 
 from elt_llm_query.rerank import create_reranker
-from elt_llm_query.rerank.embedding import FOREIGN_WEIGHT, RerankResult, applied_weight
-from elt_llm_query.rerank.reranker import ModelSources, Reranker, reranker_identity
+from elt_llm_query.rerank.reranker import (
+    FOREIGN_WEIGHT,
+    ModelSources,
+    Reranker,
+    RerankResult,
+    applied_weight,
+    reranker_identity,
+)
 from elt_llm_query.retrieve.cache import QueryCaches
 from elt_llm_query.retrieve.filters import Condition, FilterLimits, filter_limits, parse_conditions
 from elt_llm_query.retrieve.fusion import adapted_dense_weight

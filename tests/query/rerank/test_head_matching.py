@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.tree import QuerySettings
-from elt_llm_query.rerank.embedding import HEAD_SIZE, QuestionMatcher, Scores, head_positions, match_scores
+from elt_llm_query.rerank.reranker import HEAD_SIZE, QuestionMatcher, Scores, head_positions, match_scores
 from elt_llm_query.retrieve.fusion import SearchCandidate
 from elt_llm_query.retrieve.pools import Pool, open_collections
 from elt_llm_query.retrieve.query_variant import term_weights

@@ -1,5 +1,5 @@
 import pytest
-from elt_llm_query.rerank.embedding import GAP, QuestionMatcher, TermMatch
+from elt_llm_query.rerank.reranker import GAP, QuestionMatcher, TermMatch
 from hypothesis import given
 from hypothesis import strategies as st
 

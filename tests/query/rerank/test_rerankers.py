@@ -6,9 +6,8 @@ import pytest
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.tree import QuerySettings
 from elt_llm_query.rerank import create_reranker
-from elt_llm_query.rerank.embedding import EmbeddingReranker
 from elt_llm_query.rerank.postprocessor import RerankPostprocessor
-from elt_llm_query.rerank.reranker import FusedOrderReranker
+from elt_llm_query.rerank.reranker import EmbeddingReranker, FusedOrderReranker
 from elt_llm_query.retrieve.fusion import SearchCandidate
 from elt_llm_query.retrieve.pools import (
     OpenCollection,

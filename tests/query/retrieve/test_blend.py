@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from elt_llm_query.rerank.embedding import CURVE, Scores, blend_matches, blend_scaled, divide_by_maximum, min_max
+from elt_llm_query.rerank.reranker import CURVE, Scores, blend_matches, blend_scaled, divide_by_maximum, min_max
 from hypothesis import given
 from hypothesis import strategies as st
 

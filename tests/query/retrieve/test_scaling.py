@@ -10,8 +10,7 @@ import pytest
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.tree import QuerySettings
 from elt_llm_query.rerank import create_reranker
-from elt_llm_query.rerank.embedding import Scores, divide_by_maximum, min_max, scale_cosines, scale_keywords
-from elt_llm_query.rerank.reranker import Reranker
+from elt_llm_query.rerank.reranker import Reranker, Scores, divide_by_maximum, min_max, scale_cosines, scale_keywords
 from elt_llm_query.retrieve.fusion import SearchCandidate
 from elt_llm_query.retrieve.pools import Pool, open_collections
 from hypothesis import HealthCheck, given, settings

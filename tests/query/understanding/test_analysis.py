@@ -9,7 +9,7 @@ import pytest
 from elt_llm_core.index.fields import FilterFields, many_valued, single_valued
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.tree import QuerySettings, Settings
-from elt_llm_query.rerank.embedding import adapt_weight
+from elt_llm_query.rerank.reranker import adapt_weight
 from elt_llm_query.retrieve.fusion import adapted_dense_weight
 from elt_llm_query.search import SearchPipeline, SearchResult
 from elt_llm_query.understanding.analysis import dates_of, years_of

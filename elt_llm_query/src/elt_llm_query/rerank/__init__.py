@@ -3,8 +3,14 @@
 import os
 from typing import TYPE_CHECKING
 
-from elt_llm_query.rerank.embedding import EmbeddingReranker
-from elt_llm_query.rerank.reranker import NO_MODELS, FusedOrderReranker, ModelReranker, ModelSources, Reranker
+from elt_llm_query.rerank.reranker import (
+    NO_MODELS,
+    EmbeddingReranker,
+    FusedOrderReranker,
+    ModelReranker,
+    ModelSources,
+    Reranker,
+)
 
 if TYPE_CHECKING:
     from elt_llm_core.settings.tree import QuerySettings

@@ -13,8 +13,7 @@ from elt_llm_core.models.cross_encoder import DEFAULT_MODEL, CrossEncoder
 from elt_llm_core.models.model_files import find_model_folder, model_folders
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from elt_llm_query.rerank.embedding import Cancelled
-from elt_llm_query.rerank.reranker import ChunkScorer, ChunkScores, ModelSources
+from elt_llm_query.rerank.reranker import Cancelled, ChunkScorer, ChunkScores, ModelSources
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM

@@ -10,7 +10,7 @@ from elt_llm_core.results import RetrievedChunk, TraceStage
 from elt_llm_core.store.records import StoredNode
 from elt_llm_core.text.normalise import split_words
 
-from elt_llm_query.rerank.embedding import QuestionMatcher
+from elt_llm_query.rerank.reranker import QuestionMatcher
 from elt_llm_query.retrieve.fusion import NodeKey
 from elt_llm_query.retrieve.query_variant import AlternativeNames, replace_alternatives, term_weights
 from elt_llm_query.retrieve.trace import (

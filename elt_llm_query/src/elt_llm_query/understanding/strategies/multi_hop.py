@@ -14,7 +14,7 @@ from elt_llm_core.store.records import StoredNode
 from elt_llm_core.text.stems import KeywordTokeniser
 from llama_index.core.llms import LLM
 
-from elt_llm_query.rerank.embedding import RerankResult
+from elt_llm_query.rerank.reranker import RerankResult
 from elt_llm_query.retrieve.fusion import NodeKey, SearchCandidate, best_first
 from elt_llm_query.retrieve.pools import stored_nodes
 from elt_llm_query.retrieve.query_variant import QueryVariant, RetrieverChoice

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from llama_index.core.llms import LLM
 
-from elt_llm_query.rerank.embedding import RerankResult
+from elt_llm_query.rerank.reranker import RerankResult
 from elt_llm_query.retrieve.query_variant import QueryVariant, RetrieverChoice
 from elt_llm_query.understanding.question import ParsedQuestion, parse_question
 from elt_llm_query.understanding.strategies.strategy import (

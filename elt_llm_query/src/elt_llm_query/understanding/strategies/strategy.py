@@ -12,7 +12,7 @@ from elt_llm_core.errors import EltError
 from elt_llm_core.models.completion import complete_prompt
 from llama_index.core.llms import LLM
 
-from elt_llm_query.rerank.embedding import RerankResult
+from elt_llm_query.rerank.reranker import RerankResult
 from elt_llm_query.retrieve.fusion import NodeKey, SearchCandidate, best_first
 from elt_llm_query.retrieve.pools import OpenCollection
 from elt_llm_query.retrieve.query_variant import QueryVariant, RetrieverChoice
