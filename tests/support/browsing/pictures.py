@@ -170,7 +170,7 @@ def take_written(photographer: Photographer, server: RunningServer, model: Model
 
 def take_progress(photographer: Photographer, server: RunningServer) -> None:
     """Take the upload of many files into a new collection while they are read."""
-    text = "\n\n".join(f"# Item {number}\n\nThe board approved item {number} of its agenda." for number in range(80))
+    text = "\n\n".join(f"# Item {number}\n\nThe board approved item {number} of its agenda." for number in range(500))
     minutes: list[FilePayload] = [
         {"name": f"minutes-{number:02}.md", "mimeType": "text/markdown", "buffer": f"# {number}\n\n{text}".encode()}
         for number in range(1, 13)
