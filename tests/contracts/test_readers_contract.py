@@ -169,6 +169,13 @@ def test_every_handbook_file_has_valid_structure() -> None:
         check_structure(_read(path))
 
 
+@pytest.mark.skipif(not has_formats(), reason="needs the extra formats")
+@pytest.mark.parametrize(("suffix", "content"), [(".bib", b"@\rr"), (".eml", b"Subject: A\n\nM\rs\n")])
+def test_a_carriage_return_alone_becomes_a_line_end(suffix: str, content: bytes, tmp_path: Path) -> None:
+    (tmp_path / f"file{suffix}").write_bytes(content)
+    check_structure(_read(tmp_path / f"file{suffix}"))
+
+
 @pytest.mark.parametrize("suffix", sorted(SAMPLES))
 @given(damage=st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), max_size=30), end=st.integers(1, 2000))
 def test_a_damaged_file_is_read_or_refused(suffix: str, damage: list[tuple[int, int]], end: int) -> None:

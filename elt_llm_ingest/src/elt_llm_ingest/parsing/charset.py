@@ -84,3 +84,8 @@ def _detect_utf16(data: bytes) -> str | None:
 
 def _normalise_text(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROLS)
+
+
+def with_line_feeds(text: str) -> str:
+    """Return the text with line feeds as its only line ends, and without zero characters."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")

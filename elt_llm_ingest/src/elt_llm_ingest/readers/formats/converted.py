@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from elt_llm_core.errors import UnreadableDocument
 
-from elt_llm_ingest.parsing.charset import decode
+from elt_llm_ingest.parsing.charset import decode, with_line_feeds
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument, find_year, known_values
 from elt_llm_ingest.readers.docx import DocxReader
@@ -56,7 +56,7 @@ class ConvertedReader(DocumentReader):
     """Reads many formats with kreuzberg. Nothing is downloaded, and no OCR is done."""
 
     name: ClassVar[str] = "kreuzberg"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     @property
     def identity(self) -> str:
@@ -79,7 +79,7 @@ class ConvertedReader(DocumentReader):
         metadata = cast("Mapping[str, object]", converted.metadata)
         found = metadata.get("authors")
         authors = "; ".join(map(str, found)) if isinstance(found, list) else ""
-        document = markdown_document(converted.content.replace("\r\n", "\n").replace("\0", ""), path.stem)
+        document = markdown_document(with_line_feeds(converted.content), path.stem)
         known = known_values(authors=authors, year=find_year(str(metadata.get("created_at") or "")))
         return replace(
             document,

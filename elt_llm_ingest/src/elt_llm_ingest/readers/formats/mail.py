@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.store.records import MetadataValue
 
-from elt_llm_ingest.parsing.charset import decode
+from elt_llm_ingest.parsing.charset import decode, with_line_feeds
 from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from elt_llm_ingest.parsing.document_reader import read_bytes
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument, find_year, known_values
@@ -83,7 +83,7 @@ class Mail:
             if (part := visible_part(tree)) is not None:
                 HtmlBlockWriter(builder).write(part)
         else:
-            for paragraph in re.split(r"\n[ \t]*\n", self.body.replace("\r\n", "\n").replace("\0", "")):
+            for paragraph in re.split(r"\n[ \t]*\n", with_line_feeds(self.body)):
                 builder.add(paragraph.strip("\n"))
         return builder
 
@@ -92,7 +92,7 @@ class EmailReader(ContainerReader):
     """Reads .eml files. The text consists of subject, sender, recipients, date and body; attachments are parts."""
 
     name: ClassVar[str] = "email"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it has no e-mail headers."""
@@ -179,7 +179,7 @@ class OutlookReader(ContainerReader):
     """Reads .msg files. The text consists of subject, sender, recipients, date and body; attachments are parts."""
 
     name: ClassVar[str] = "outlook"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is damaged, or not an Outlook message."""
