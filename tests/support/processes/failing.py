@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,19 @@ from stored.folders import run_ingest
 Changes = dict[str, Any]
 
 
-def ingest_killed_at(place: str, data_dir: Path, folder: Path, flags: Changes, version: str = "1") -> bool:
-    """Ingest until a failpoint, such as `write-after:3` (end of the third `write`). Return whether it was reached."""
-    plan = f"{place}:kill" if ":" in place else f"{place}:1:kill"
-    process = processes().Process(target=_ingest, args=(plan, data_dir, folder, flags, version))
+def _is_killed(work: Callable[..., None], *arguments: object) -> bool:
+    """Run work in a process. Return whether it was killed, which only a failpoint may do."""
+    process = processes().Process(target=work, args=arguments)
     process.start()
     process.join()
     assert process.exitcode in (0, -signal.SIGKILL), process.exitcode
     return process.exitcode != 0
+
+
+def ingest_killed_at(place: str, data_dir: Path, folder: Path, flags: Changes, version: str = "1") -> bool:
+    """Ingest until a failpoint, such as `write-after:3` (end of the third `write`). Return whether it was reached."""
+    plan = f"{place}:kill" if ":" in place else f"{place}:1:kill"
+    return _is_killed(_ingest, plan, data_dir, folder, flags, version)
 
 
 def _ingest(plan: str, data_dir: Path, folder: Path, flags: Changes, version: str) -> None:
@@ -37,11 +43,7 @@ def _ingest(plan: str, data_dir: Path, folder: Path, flags: Changes, version: st
 
 def enriching_killed_at(plan: str, data_dir: Path, folder: Path) -> bool:
     """Ingest with contexts by a language model, optionally until a failpoint; return whether it was reached."""
-    process = processes().Process(target=_enrich, args=(plan, data_dir, folder))
-    process.start()
-    process.join()
-    assert process.exitcode in (0, -signal.SIGKILL), process.exitcode
-    return process.exitcode != 0
+    return _is_killed(_enrich, plan, data_dir, folder)
 
 
 def _enrich(plan: str, data_dir: Path, folder: Path) -> None:
@@ -51,11 +53,7 @@ def _enrich(plan: str, data_dir: Path, folder: Path) -> None:
 
 def fetching_killed_at(plan: str, data_dir: Path, url: str) -> bool:
     """Ingest a URL, optionally until a failpoint; return whether it was reached."""
-    process = processes().Process(target=_fetch, args=(plan, data_dir, url))
-    process.start()
-    process.join()
-    assert process.exitcode in (0, -signal.SIGKILL), process.exitcode
-    return process.exitcode != 0
+    return _is_killed(_fetch, plan, data_dir, url)
 
 
 def _fetch(plan: str, data_dir: Path, url: str) -> None:

@@ -81,8 +81,8 @@ def unescape_formula(text: str) -> str:
 def safe_name(text: str) -> str:
     """Return a name of an item in an import file, without leading characters that start a formula, such as "=".
 
-    `escape_formula` keeps those and puts an apostrophe before the name. Import files also have the name in paths, such
-    as "Members / =Fees", where it gets no apostrophe: there, both would no longer be equal. Line breaks become spaces.
+    `escape_formula` would put an apostrophe before a name that is alone, but not before one within a path, such as
+    "Members / =Fees", and both must be equal. Line breaks become spaces.
     """
     name = one_line(printable(text))
     return name.lstrip("".join((*_FORMULA, FORMULA_ESCAPE, _INVISIBLE))) or (f"({name})" if name else "")

@@ -232,8 +232,9 @@ class ChromaSettings(SettingsSection):
 
     def for_size(self, vectors: int) -> tuple[int, int]:
         """Return the links of each vector in a new graph, and the candidates for them (measured in decision 48)."""
-        many = vectors >= 100_000
-        return max(self.max_neighbors, 32 * many), max(self.ef_construction, 200 * many)
+        if vectors < 100_000:
+            return self.max_neighbors, self.ef_construction
+        return max(self.max_neighbors, 32), max(self.ef_construction, 200)
 
 
 class IndexSettings(SettingsSection):

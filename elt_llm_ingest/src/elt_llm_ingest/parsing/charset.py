@@ -36,7 +36,7 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, tuple[str, ..
     if b"\0" in data[:_SAMPLE_BYTES]:
         raise UnreadableDocument("is not text: it holds zero bytes")
     try:
-        return _normalise_text(data.decode("utf-8")), ()
+        return normalise_text(data.decode("utf-8")), ()
     except UnicodeDecodeError:
         pass
     if declared and _is_known(declared):
@@ -45,7 +45,7 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, tuple[str, ..
     damage = repaired.count("\ufffd")
     # The text is damaged UTF-8 if it has far more undamaged than damaged characters outside ASCII.
     if sum(character > "\x7f" for character in repaired) > 10 * damage:
-        return _normalise_text(repaired), (f"{damage} damaged characters were replaced",)
+        return normalise_text(repaired), (f"{damage} damaged characters were replaced",)
     best = from_bytes(data[:_SAMPLE_BYTES], cp_isolation=_CANDIDATES).best()
     charset = best.encoding if best else "cp1252"
     text, notes = _decode_strictly(data, charset)
@@ -54,10 +54,10 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, tuple[str, ..
 
 def _decode_strictly(data: bytes, charset: str) -> tuple[str, tuple[str, ...]]:
     try:
-        return _normalise_text(data.decode(charset)), ()
+        return normalise_text(data.decode(charset)), ()
     except UnicodeDecodeError:
         text = data.decode(charset, "replace")
-        return _normalise_text(text), (f"{text.count(chr(0xFFFD))} damaged characters were replaced",)
+        return normalise_text(text), (f"{text.count(chr(0xFFFD))} damaged characters were replaced",)
 
 
 def _is_known(charset: str) -> bool:
@@ -82,10 +82,6 @@ def _detect_utf16(data: bytes) -> str | None:
     return None
 
 
-def _normalise_text(text: str) -> str:
+def normalise_text(text: str) -> str:
+    """Return the text with line feeds as line ends, and without control characters except tab and form feed."""
     return text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROLS)
-
-
-def with_line_feeds(text: str) -> str:
-    """Return the text with line feeds as its only line ends, and without zero characters."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from elt_llm_core.errors import UnreadableDocument
 
-from elt_llm_ingest.parsing.charset import decode, with_line_feeds
+from elt_llm_ingest.parsing.charset import decode, normalise_text
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument, find_year, known_values
 from elt_llm_ingest.readers.docx import DocxReader
@@ -79,7 +79,7 @@ class ConvertedReader(DocumentReader):
         metadata = cast("Mapping[str, object]", converted.metadata)
         found = metadata.get("authors")
         authors = "; ".join(map(str, found)) if isinstance(found, list) else ""
-        document = markdown_document(with_line_feeds(converted.content), path.stem)
+        document = markdown_document(normalise_text(converted.content), path.stem)
         known = known_values(authors=authors, year=find_year(str(metadata.get("created_at") or "")))
         return replace(
             document,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.store.records import MetadataValue
 
-from elt_llm_ingest.parsing.charset import decode, with_line_feeds
+from elt_llm_ingest.parsing.charset import decode, normalise_text
 from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from elt_llm_ingest.parsing.document_reader import read_bytes
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument, find_year, known_values
@@ -83,7 +83,7 @@ class Mail:
             if (part := visible_part(tree)) is not None:
                 HtmlBlockWriter(builder).write(part)
         else:
-            for paragraph in re.split(r"\n[ \t]*\n", with_line_feeds(self.body)):
+            for paragraph in re.split(r"\n[ \t]*\n", normalise_text(self.body)):
                 builder.add(paragraph.strip("\n"))
         return builder
 

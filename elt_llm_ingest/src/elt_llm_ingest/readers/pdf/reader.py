@@ -289,7 +289,7 @@ _END_WORDS = 3  # words at the start, and at the end, of a line that are compare
 
 
 def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
-    """Remove headers, footers and page numbers: lines on at least three pages and a fifth of all pages, and others.
+    """Remove headers, footers and page numbers: lines on at least three pages and a fifth of all, and these.
 
     - If a third of the pages have such a line at the same height, any repeated line at that height is removed.
     - If the pages are numbered, a line that starts or ends with its page's number is removed.
