@@ -23,12 +23,12 @@ from llama_index.core.llms import LLM
 
 from elt_llm_query.rerank import create_reranker
 from elt_llm_query.rerank.reranker import (
-    FOREIGN_WEIGHT,
     ModelSources,
     Reranker,
     RerankResult,
     applied_weight,
     reranker_identity,
+    weight_in,
 )
 from elt_llm_query.retrieve.cache import QueryCaches
 from elt_llm_query.retrieve.filters import Condition, FilterLimits, filter_limits, parse_conditions
@@ -348,7 +348,7 @@ class SearchPass(PassRunner):
                 weight=weight,
                 ranking=[(candidate.node_id, candidate.score) for candidate in reranked.candidates],
                 parts=[(candidate.node_id, candidate.parts()) for candidate in reranked.candidates],
-                collections={pool.collection.name: _pool_scale(pool) for pool in read},
+                collections={pool.collection.name: _pool_scale(pool, query.rerank_weight, weight) for pool in read},
                 model_scores=list(reranked.model_scores) if reranker.calls_model else None,
                 **(_budget(pools, read) if reranker.calls_model else {}),
             )
@@ -357,13 +357,14 @@ class SearchPass(PassRunner):
         return reranked
 
 
-def _pool_scale(pool: Pool) -> PoolScale:
+def _pool_scale(pool: Pool, configured: float, adapted: float) -> PoolScale:
     scale = PoolScale(
         candidates=len(pool.candidates),
         attainable=pool.attainable if pool.uses_keywords else None,
         embedding=None if pool.vector is None else str(pool.collection.embedding.fingerprint),
     )
-    return {**scale, "least_weight": FOREIGN_WEIGHT} if pool.crosses_languages else scale
+    own = weight_in(pool, configured, adapted)
+    return scale if own == adapted else {**scale, "weight": own}
 
 
 def _budget(pools: Sequence[Pool], read: Sequence[Pool]) -> dict[str, Any]:

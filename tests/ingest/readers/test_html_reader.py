@@ -20,7 +20,8 @@ def test_boilerplate_and_hidden_text_of_a_web_page_are_not_read(tmp_path: Path) 
     document = _read(
         tmp_path,
         f"<title>A &amp; B</title><body><nav>menu</nav><script>var x</script><style>p</style><p>{words}</p>"
-        "<aside>advert</aside><form>search</form><footer>imprint</footer><p hidden>gone</p><!-- note -->",
+        "<aside>advert</aside><form>search</form><footer>imprint</footer><p hidden>gone</p><!-- note -->"
+        "<ul class='docnav top'><li>Prev</li><li>Up</li></ul><div class='navfooter'>Next</div>",
     )
     assert document.text == words.strip()
     assert document.title == "A & B"

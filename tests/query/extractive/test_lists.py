@@ -124,6 +124,8 @@ def test_a_quote_starts_at_the_start_of_its_sentence_even_if_its_chunk_starts_wi
         ("**Press** the __knob__.", "Press the knob."),
         ("It opened in 1971.[4] It closed.", "It opened in 1971. It closed."),
         ("[4] It closed.", "It closed."),
+        ("Even a small system [6] may grow, and a large one [7].", "Even a small system may grow, and a large one."),
+        ("The rules of [6] apply; see [7].", "The rules of [6] apply; see [7]."),
         ("Go to <https://example.org/a>.", "Go to https://example.org/a."),
         ("The array a[1] and `__init__` stay.", "The array a and `__init__` stay."),
     ],

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from elt_llm_core.index.fields import FilterFields, many_valued, single_valued
 from elt_llm_core.models.fakes import FakeEmbedding
@@ -127,19 +126,18 @@ def test_the_keyword_weight_is_never_lower_for_a_question_that_resembles_keyword
     assert 0.0 <= adapted_dense_weight(configured, likeness) <= configured
 
 
-@given(SHARE, st.lists(SHARE, max_size=30))
-def test_adapting_a_keyword_weight_keeps_it_within_0_and_1_and_leaves_0_and_1_unchanged(
-    weight: float, scores: list[float]
+@given(SHARE, SHARE)
+def test_adapting_the_weight_of_cosines_keeps_it_within_0_and_1_and_leaves_0_and_1_unchanged(
+    weight: float, coverage: float
 ) -> None:
-    keywords = [np.array(scores)]
-    assert 0.0 <= adapt_weight(weight, keywords) <= 1.0
-    assert adapt_weight(0.0, keywords) == 0.0
-    assert adapt_weight(1.0, keywords) == 1.0
+    assert weight <= adapt_weight(weight, coverage) <= 1.0
+    assert adapt_weight(0.0, coverage) == 0.0
+    assert adapt_weight(1.0, coverage) == 1.0
 
 
-def test_the_keyword_weight_is_higher_if_few_chunks_have_much_higher_keyword_scores_than_the_rest() -> None:
-    peaked, flat = np.array([1.0] + [0.1] * 20), np.array([1.0] * 20)
-    assert adapt_weight(0.5, [peaked]) < 0.5 < adapt_weight(0.5, [flat])
+def test_cosines_count_more_if_no_chunk_has_the_words_of_the_question() -> None:
+    assert adapt_weight(0.5, 1.0) == pytest.approx(0.6)
+    assert adapt_weight(0.5, 0.0) == pytest.approx(0.8)
 
 
 def test_by_default_filters_are_suggested_but_not_applied(generation: Any, embedding: FakeEmbedding) -> None:

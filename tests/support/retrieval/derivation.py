@@ -31,7 +31,8 @@ def reranked_scores(printed: Trace) -> Scores:
     scores = {}
     for key, one in parts.items():
         scale = collections[key[0]]
-        weight = 0.0 if scale["embedding"] is None else 1.0 if scale["attainable"] is None else details["weight"]
+        own = scale.get("weight", details["weight"])
+        weight = 0.0 if scale["embedding"] is None else 1.0 if scale["attainable"] is None else own
         words = keywords[key] + ORDER_SHARE * (one["order"] or 0.0)
         whole = weight + (1 - weight) * (1 + ORDER_SHARE)
         scores[key] = ((weight * cosines[key] + (1 - weight) * words) / whole) ** CURVE

@@ -387,7 +387,8 @@ _BARE_ELEMENT = re.compile(
 _HIDDEN = "script, style, noscript, template, svg, math annotation, iframe, object, select, button, input, textarea"
 _BOILERPLATE = (
     "nav, aside, footer, form, [hidden], [aria-hidden=true], [role=navigation], [role=search], [role=banner], "
-    "[role=contentinfo], [role=complementary], a.headerlink, .mw-editsection, .sphinxsidebar, .navbox"
+    "[role=contentinfo], [role=complementary], a.headerlink, .mw-editsection, .sphinxsidebar, .navbox, "
+    ".navheader, .navfooter, .docnav"  # DocBook: "Prev", "Up", "Next"
 )
 _MAIN = "main, [role=main]"
 # The main element must contain this share of the page's words. Otherwise the whole page is read.
@@ -403,7 +404,7 @@ class HtmlReader(DocumentReader):
     """Reads .html, .htm and .xhtml files. Files to which a page refers are not read."""
 
     name: ClassVar[str] = "html"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is not text."""

@@ -1,12 +1,12 @@
 """The rerankers: by cosine and keyword scores, by a model that reads each candidate, and the fused order.
 
 By default, `EmbeddingReranker` computes the cosine and keyword score of every candidate and ranks by a weighted mean.
-The weight of cosines is adapted to each question: keyword scores count more if a few chunks have much higher keyword
-scores than the rest. docs/decisions compares the alternatives. The best candidates are also matched with the question
-word by word. Sources: Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval",
-ACM TOIS 2023 (convex combination of scaled scores); Lucene's coordination factor (a chunk with many of the question's
-words is better than a chunk that repeats one of them); Metzler and Croft, "A Markov Random Field Model for Term
-Dependencies", SIGIR 2005 (words that follow each other in the question and in the chunk).
+The weight of cosines is adapted to each question: keyword scores count more if a chunk has many of the question's
+words. docs/decisions compares the alternatives. The best candidates are also matched with the question word by word.
+Sources: Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", ACM TOIS 2023 (convex
+combination of scaled scores); Lucene's coordination factor (a chunk with many of the question's words is better than a
+chunk that repeats one of them); Metzler and Croft, "A Markov Random Field Model for Term Dependencies", SIGIR 2005
+(words that follow each other in the question and in the chunk).
 """
 
 import math
@@ -202,23 +202,19 @@ def match_scores(pool: Pool, keyword_scores: Scores, indexes: Sequence[int]) -> 
     return coverage, order
 
 
-FLATNESS_RANK = 10  # flatness is the keyword score at this rank divided by the greatest keyword score
-USUAL_FLATNESS = 0.45  # flatness at which the configured weight is unchanged; most questions have .35
-FLATNESS_SLOPE = 0.4
+WEIGHT_GAIN = 0.3  # added to a configured weight of .5 if no word of the question is in any chunk
+COVERAGE_COST = 0.2  # of this gain, if one chunk has all words of the question
 
 
-def adapt_weight(weight: float, keywords: Sequence[Scores]) -> float:
+def adapt_weight(weight: float, coverage: float) -> float:
     """Adapt the weight of cosines (relative to keyword scores, 0 to 1) to the question.
 
-    The result is weight + 0.4 x (flatness - 0.45) x 4 x weight x (1 - weight). `keywords` has an array of keyword
-    scores, 0 to 1, for each collection. Flatness is the tenth-best of all these scores, or 0 if there are fewer. A
-    configured weight of .5 becomes .32 to .72; configured weights of 0 and 1 do not change.
+    `coverage` is the weighted share, 0 to 1, of the question's words in the chunk that has most of them. Where people
+    ask in other words than the text, keyword scores say little. The result is weight + (0.3 - 0.2 x coverage) x 4 x
+    weight x (1 - weight): a configured weight of .5 becomes .6 to .8; configured weights of 0 and 1 do not change.
+    Decision 59 in docs/decisions has the measurements.
     """
-    joined = np.concatenate([*keywords, np.zeros(FLATNESS_RANK)])
-    if not joined.any():
-        return weight
-    flatness = float(np.partition(joined, -FLATNESS_RANK)[-FLATNESS_RANK])
-    return min(1.0, max(0.0, weight + FLATNESS_SLOPE * (flatness - USUAL_FLATNESS) * 4.0 * weight * (1.0 - weight)))
+    return min(1.0, weight + (WEIGHT_GAIN - COVERAGE_COST * coverage) * 4.0 * weight * (1.0 - weight))
 
 
 def applied_weight(weight: float, pools: Sequence[Pool], candidates: Sequence[SearchCandidate]) -> float:
@@ -227,12 +223,20 @@ def applied_weight(weight: float, pools: Sequence[Pool], candidates: Sequence[Se
     It is the configured `weight`, which `adapt_weight` has adapted to the question. `pools` are the candidates of each
     collection before the ranking.
     """
-    filled = [pool for pool in pools if pool.candidates]
-    scores: dict[str, list[float]] = {pool.collection.name: [] for pool in filled}
-    for one in candidates:
-        if one.collection in scores:
-            scores[one.collection].append(one.keyword_score or 0.0)
-    return adapt_weight(weight, scale_keywords(filled, [np.array(part) for part in scores.values()]))
+    covered = any(pool.candidates and pool.uses_keywords for pool in pools)
+    return adapt_weight(weight, max((one.coverage or 0.0 for one in candidates), default=0.0)) if covered else weight
+
+
+def weight_in(pool: Pool, configured: float, adapted: float) -> float:
+    """Return the weight of cosines in one collection that has both scores: usually the `adapted` weight.
+
+    If the question is in another language than the texts, the weight is at least FOREIGN_WEIGHT, because languages
+    share few words except names and numbers. If the embedding model does not know the language of the texts, its
+    cosines are less reliable, and the weight is the `configured` one.
+    """
+    if pool.crosses_languages:
+        return max(adapted, FOREIGN_WEIGHT)
+    return adapted if pool.collection.model_knows_language else configured
 
 
 @dataclass(frozen=True)
@@ -255,17 +259,11 @@ class _CompletedPool:
     cosines: Scores | None
     keyword_scores: Scores
 
-    def weight(self, weight: float) -> float:
-        """Return the weight of cosines here: 0 without cosines, 1 without keyword scores, else `weight`.
-
-        If the question is in another language than the texts, `weight` is raised to at least FOREIGN_WEIGHT, because
-        languages share few words except names and numbers.
-        """
+    def weight(self, configured: float, adapted: float) -> float:
+        """Return the weight of cosines here: 0 without cosines, 1 without keyword scores, else as in `weight_in`."""
         if self.cosines is None:
             return 0.0
-        if not self.pool.uses_keywords:
-            return 1.0
-        return max(weight, FOREIGN_WEIGHT) if self.pool.crosses_languages else weight
+        return weight_in(self.pool, configured, adapted) if self.pool.uses_keywords else 1.0
 
     def scored(self, scores: Scores, coverage: Scores, order: Scores) -> list[SearchCandidate]:
         """Return the candidates with their scores and metrics. Metrics that did not count for the score are None."""
@@ -301,7 +299,7 @@ class EmbeddingReranker:
 
     The score is ((weight x C + (1 - weight) x (K + 0.8 x O)) / (weight + (1 - weight) x 1.8)) ^ 0.7. C is the cosine
     scaled to 0..1 over the candidates. K is BM25 x coverage, divided by its greatest value. `TermMatch` defines
-    coverage and O (order). `adapt_weight` adapts the configured weight to each question.
+    coverage and O (order). `adapt_weight` and `weight_in` adapt the configured weight.
     Every candidate gets both scores, whichever retriever returned the candidate: its cosine from the stored vectors,
     its BM25 score from the keyword index. If the strategy does not use keywords, only the cosine counts. If the
     question could not be embedded, only the keywords count. `retrieve/pools` explains the scaling over several
@@ -322,9 +320,8 @@ class EmbeddingReranker:
         pools = [one.pool for one in completed]
         cosines = scale_cosines(pools, [one.cosines for one in completed])
         bm25 = scale_keywords(pools, [one.keyword_scores for one in completed])
-        weight = adapt_weight(self.weight, bm25)
         first = [
-            blend_scaled(cosine, keyword, one.weight(self.weight))
+            blend_scaled(cosine, keyword, one.weight(self.weight, self.weight))
             for cosine, keyword, one in zip(cosines, bm25, completed, strict=True)
         ]
         matched = [
@@ -332,12 +329,16 @@ class EmbeddingReranker:
             for one, indexes in zip(completed, head_positions(first), strict=True)
         ]
         covered = [one.keyword_scores * coverage for one, (coverage, _) in zip(completed, matched, strict=True)]
+        parts = [coverage for one, (coverage, _) in zip(completed, matched, strict=True) if one.pool.uses_keywords]
+        weight = adapt_weight(self.weight, float(np.concatenate(parts).max())) if parts else self.weight
         ranked = [
             candidate
             for one, (coverage, order), cosine, keyword in zip(
                 completed, matched, cosines, scale_keywords(pools, covered), strict=True
             )
-            for candidate in one.scored(blend_matches(cosine, keyword, order, one.weight(weight)), coverage, order)
+            for candidate in one.scored(
+                blend_matches(cosine, keyword, order, one.weight(self.weight, weight)), coverage, order
+            )
         ]
         return RerankResult(best_first(ranked))
 

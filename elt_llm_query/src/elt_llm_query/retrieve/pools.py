@@ -69,6 +69,11 @@ class OpenCollection:
         return self.embedding.multilingual and language not in {"", self.generation.tokeniser.language}
 
     @property
+    def model_knows_language(self) -> bool:
+        """Whether the embedding model knows the language of the texts: it is multilingual, or they are in English."""
+        return self.embedding.multilingual or self.generation.tokeniser.language in {"", "en"}
+
+    @property
     def keywords_missing(self) -> bool:
         """Whether the collection has nodes but no keyword index."""
         return not self.generation.has_keywords and self.generation.size > 0

@@ -51,14 +51,14 @@ class PoolScale(TypedDict):
 
     `candidates` is their number, `attainable` the greatest keyword score that the question could have, and `embedding`
     the fingerprint of the embedding model. `attainable` or `embedding` is None if keywords or vectors are not used.
-    `least_weight` is the least weight of cosines relative to keyword scores; only a question in another language than
-    the collection has it.
+    `weight` is the weight of cosines relative to keyword scores, if it differs from that of the other collections: for
+    a question in another language than the collection, or if the embedding model does not know the collection's.
     """
 
     candidates: int
     attainable: float | None
     embedding: str | None
-    least_weight: NotRequired[float]
+    weight: NotRequired[float]
 
 
 def _keyed(key: str) -> Any:
