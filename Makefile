@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 # All extras stay installed for the tests, so that none is skipped.
 ALL := uv run --all-extras --all-groups
-.PHONY: help setup demo serve check lint format test test-full check-postgres check-ray faults properties bench bench-million docker-build docker-up docker-down fuzz-http pages pictures site release-check
+.PHONY: help setup demo serve check lint format test test-full check-postgres check-ray faults properties bench bench-asked bench-million docker-build docker-up docker-down fuzz-http pages pictures site release-check
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -66,6 +66,10 @@ properties: ## Run the property tests with ten times as many generated examples
 fuzz-http: ## Send the server thousands of requests generated from its OpenAPI description
 	PAGE_FUZZED=10000 $(ALL) pytest tests/api/serve/ui/test_hostile_page_requests.py -n 0
 	FUZZED=$${FUZZED:-150} FUZZED_REPORT=fuzz-http.txt $(ALL) pytest tests/api/serve/routes/test_api_description.py -n 0 -s
+
+bench-asked: ## Count the right answers to 1,028 questions as people ask them; downloads manuals of Debian packages
+	$(ALL) env PYTHONPATH=tests/support python -m asked.texts $${ASKED_TEXTS:-out/asked}
+	ASKED_TEXTS=$${ASKED_TEXTS:-out/asked} $(ALL) pytest -m bench -n 0 -s tests/bench/test_asked_bench.py
 
 bench: ## Measure quality and speed on the data sets of ELT_LLM_DATASETS, print ratios, write docs/benchmarks.md
 	$(ALL) pytest -m bench -n 0 -s

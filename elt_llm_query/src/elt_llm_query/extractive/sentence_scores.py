@@ -124,12 +124,17 @@ def _person(question: ParsedQuestion, sentence: str) -> float:
     return float(any(not set(name.split()) <= asked for name in (*proper, *roles)))
 
 
+# "A deployer is established in ..." tells something about a deployer, but not what one is.
+_DEFINING = "based|called|composed|concerned|considered|defined|designed|intended|made|meant|named|related|used"
+_NO_EVENT = rf"(?! (?:not |also |only |already |being )?(?!(?:{_DEFINING})\b)\w+(?:ed|ing)\b)"
+
+
 def _definition(question: ParsedQuestion, sentence: str) -> float:
     subject = "|".join(re.escape(fold(word)) for word in question.surfaces[-3:])
     if not subject:
         return 0.5
     pattern = (
-        rf"(?:{subject})\w*\W{{1,3}}(?:\([^)]*\) ?)?(?:is|are|was|were|means?|refers? to|denotes?"
+        rf"(?:{subject})\w*\W{{1,3}}(?:\([^)]*\) ?)?(?:(?:is|are|was|were){_NO_EVENT}|means?|refers? to|denotes?"
         rf"|stands? for|describes?|ist|sind|bedeutet|bezeichnet|:|\||=|\u2013|-|,? an? )"
     )
     return 1.0 if re.search(pattern, fold(sentence)) else 0.4

@@ -1,0 +1,1 @@
+"""Questions as people ask them, and the manuals that they are about."""
