@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -12,6 +13,9 @@ import pytest
 from processes.command_line import QUESTIONS, CommandResult, run_here, run_process
 from processes.demonstration import WATCH, Demo
 from served.project import Project
+
+DATA = ".elt_llm"
+AS_LEFT = "data-as-the-demo-left-it"
 
 
 @pytest.fixture(scope="session")
@@ -62,6 +66,7 @@ def demo(shared_folder: Path) -> Demo:
             run_process("demo", *options, folder=shared_folder, PYTHONPATH=str(watcher), SOCKETS_SEEN=str(seen))
             for options in ([], ["--json"])
         ]
+        shutil.copytree(shared_folder / DATA, shared_folder / AS_LEFT)  # before any test asks or chats
         sockets = seen.read_text(encoding="utf-8").splitlines() if seen.exists() else []
         return {"runs": [asdict(run) for run in runs], "sockets": sockets}
 
@@ -84,12 +89,15 @@ def answers(demo: Demo) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def sample_jobs(shared_folder: Path) -> tuple[Path, CommandResult]:
-    """A project of `elt-llm init --examples` after `elt-llm demo --jobs`, and the output of the demo."""
+def sample_jobs(demo: Demo, shared_folder: Path) -> tuple[Path, CommandResult]:
+    """A project of `elt-llm init --examples` after `elt-llm demo --jobs`, and the output of the demo.
+
+    It starts with a copy of the demo's data, because embedding the sample documents again would take ten seconds.
+    """
     folder = shared_folder / "jobs"
 
     def make() -> dict[str, Any]:
-        folder.mkdir()
+        shutil.copytree(demo.folder / AS_LEFT, folder / DATA)
         assert run_here("init", "--examples", folder=folder).code == 0
         return asdict(run_here("demo", "--jobs", "--json", folder=folder))
 

@@ -41,6 +41,19 @@ def test_the_hybrid_retriever_is_a_llama_index_fusion_retriever_with_a_mock_mode
     assert retriever.num_queries == 1
 
 
+def test_the_hybrid_retriever_has_the_attributes_that_the_constructor_of_llama_index_sets(
+    executor: ThreadPoolExecutor,
+) -> None:
+    dense, keyword = FixedRetriever({"a": 0.9}), FixedRetriever({"b": 3.0})
+    ours = HybridRetriever("c", dense, keyword, executor=executor, dense_weight=0.25)
+    theirs = QueryFusionRetriever(
+        [dense, keyword], MockLLM(), mode=ours.mode, num_queries=1, use_async=False, retriever_weights=[0.25, 0.75]
+    )
+    different = {name for name, value in vars(theirs).items() if vars(ours).get(name) != value}
+    assert different <= {"_llm", "callback_manager"}  # objects without equality
+    assert vars(theirs).keys() <= vars(ours).keys()
+
+
 def test_both_retrievers_run_at_the_same_time(executor: ThreadPoolExecutor) -> None:
     barrier = Barrier(2)
     retrievers = FixedRetriever({"a": 0.9}, barrier), FixedRetriever({"a": 3.0}, barrier)

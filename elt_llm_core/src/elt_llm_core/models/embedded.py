@@ -59,6 +59,7 @@ class InstalledEmbedding(EmbeddingModel):
     _lock: Lock = PrivateAttr(default_factory=Lock)
     _tokenizer: "Tokenizer | None" = PrivateAttr(default=None)
     _encoder: Encoder | None = PrivateAttr(default=None)
+    _prefix_tokens: int | None = PrivateAttr(default=None)
 
     def __init__(self, name: str, digest: str, threads: int, query_prefix: str, text_prefix: str) -> None:
         super().__init__(model_name=name)
@@ -84,7 +85,7 @@ class InstalledEmbedding(EmbeddingModel):
             query_prefix=self._query_prefix,
             text_prefix=self._text_prefix,
             normalised=True,
-            token_limit=self.sequence_limit - 2 - len(self._token_ids(self._text_prefix)),
+            token_limit=self.sequence_limit - 2 - self._tokens_of_prefix(),
         )
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -123,6 +124,12 @@ class InstalledEmbedding(EmbeddingModel):
         """Return the token ids of prefix and text, truncated to the model's limit, between the special tokens."""
         ids = (self._token_ids(prefix) + self._token_ids(text))[: self.sequence_limit - 2]
         return [self.special_tokens[0], *ids, self.special_tokens[1]]
+
+    def _tokens_of_prefix(self) -> int:
+        """Count the tokens of the prefix once, because every text that is embedded asks for the limit."""
+        if self._prefix_tokens is None:
+            self._prefix_tokens = len(self._token_ids(self._text_prefix))
+        return self._prefix_tokens
 
     def _token_ids(self, text: str) -> list[int]:
         if not text:

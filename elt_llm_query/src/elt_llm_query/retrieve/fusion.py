@@ -11,8 +11,9 @@ from typing import Literal, Protocol, runtime_checkable
 from elt_llm_core.errors import EltError
 from elt_llm_core.index.searchable import Ranking
 from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.constants import DEFAULT_SIMILARITY_TOP_K
 from llama_index.core.llms.mock import MockLLM
-from llama_index.core.retrievers.fusion_retriever import FUSION_MODES, QueryFusionRetriever
+from llama_index.core.retrievers.fusion_retriever import FUSION_MODES, QUERY_GEN_PROMPT, QueryFusionRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from elt_llm_query.retrieve.query_variant import BOTH_RETRIEVERS, RetrieverChoice
@@ -198,15 +199,20 @@ class HybridRetriever(QueryFusionRetriever):
         self._dense_weight = dense_weight
         self._rank_dense, self._rank_keyword = _ranker(dense), _ranker(keyword)
         self._available = RetrieverChoice(dense=dense is not None, keyword=keyword is not None)
-        super().__init__(
-            retrievers=[retriever for retriever in (dense, keyword) if retriever is not None],
-            # This model is never called. Without it, LlamaIndex would look for a hosted model.
-            llm=MockLLM(),
-            mode=FUSION_MODES(fusion),
-            num_queries=1,
-            use_async=False,
-            retriever_weights=list(self._weights(self._available)) if self._available == BOTH_RETRIEVERS else None,
-        )
+        self._prepare_fusion([retriever for retriever in (dense, keyword) if retriever is not None])
+
+    def _prepare_fusion(self, retrievers: list[BaseRetriever]) -> None:
+        """Set what the constructor of LlamaIndex sets, which imports LangChain for .4 s to examine a model."""
+        self._retrievers = retrievers
+        self._retriever_weights = list(self._weights(self._available)) if len(retrievers) == 2 else [1.0]
+        # This model is never called. Without it, LlamaIndex would look for a hosted model.
+        self._llm = MockLLM()
+        self.query_gen_prompt = QUERY_GEN_PROMPT
+        self.similarity_top_k = DEFAULT_SIMILARITY_TOP_K
+        self.mode = FUSION_MODES(self.fusion)
+        self.num_queries = 1
+        self.use_async = False
+        super(QueryFusionRetriever, self).__init__()
 
     def start(
         self, question: QueryBundle, chosen: RetrieverChoice = BOTH_RETRIEVERS, *, in_thread: bool = True
