@@ -126,18 +126,22 @@ def test_the_keyword_weight_is_never_lower_for_a_question_that_resembles_keyword
     assert 0.0 <= adapted_dense_weight(configured, likeness) <= configured
 
 
-@given(SHARE, SHARE)
+@given(SHARE, SHARE, SHARE)
 def test_adapting_the_weight_of_cosines_keeps_it_within_0_and_1_and_leaves_0_and_1_unchanged(
-    weight: float, coverage: float
+    weight: float, coverage: float, likeness: float
 ) -> None:
-    assert weight <= adapt_weight(weight, coverage) <= 1.0
-    assert adapt_weight(0.0, coverage) == 0.0
-    assert adapt_weight(1.0, coverage) == 1.0
+    assert weight <= adapt_weight(weight, coverage, likeness) <= 1.0
+    assert adapt_weight(0.0, coverage, likeness) == 0.0
+    assert adapt_weight(1.0, coverage, likeness) == 1.0
 
 
 def test_cosines_count_more_if_no_chunk_has_the_words_of_the_question() -> None:
     assert adapt_weight(0.5, 1.0) == pytest.approx(0.6)
     assert adapt_weight(0.5, 0.0) == pytest.approx(0.8)
+
+
+def test_for_a_list_of_keywords_the_weight_of_cosines_stays_as_configured() -> None:
+    assert adapt_weight(0.5, 0.2, 1.0) == 0.5
 
 
 def test_by_default_filters_are_suggested_but_not_applied(generation: Any, embedding: FakeEmbedding) -> None:

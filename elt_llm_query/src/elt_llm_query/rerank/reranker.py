@@ -206,15 +206,17 @@ WEIGHT_GAIN = 0.3  # added to a configured weight of .5 if no word of the questi
 COVERAGE_COST = 0.2  # of this gain, if one chunk has all words of the question
 
 
-def adapt_weight(weight: float, coverage: float) -> float:
+def adapt_weight(weight: float, coverage: float, likeness: float = 0.0) -> float:
     """Adapt the weight of cosines (relative to keyword scores, 0 to 1) to the question.
 
     `coverage` is the weighted share, 0 to 1, of the question's words in the chunk that has most of them. Where people
-    ask in other words than the text, keyword scores say little. The result is weight + (0.3 - 0.2 x coverage) x 4 x
-    weight x (1 - weight): a configured weight of .5 becomes .6 to .8; configured weights of 0 and 1 do not change.
+    ask in other words than the text, keyword scores say little. `likeness`, 0 to 1, is how much the question looks like
+    a list of keywords, which are meant as they are. The result is weight + gain x 4 x weight x (1 - weight) with gain =
+    (0.3 - 0.2 x coverage) x (1 - likeness): .5 becomes .5 to .8, and 0 and 1 do not change.
     Decision 59 in docs/decisions has the measurements.
     """
-    return min(1.0, weight + (WEIGHT_GAIN - COVERAGE_COST * coverage) * 4.0 * weight * (1.0 - weight))
+    gain = (WEIGHT_GAIN - COVERAGE_COST * coverage) * (1.0 - likeness)
+    return min(1.0, weight + gain * 4.0 * weight * (1.0 - weight))
 
 
 def applied_weight(weight: float, pools: Sequence[Pool], candidates: Sequence[SearchCandidate]) -> float:
@@ -223,8 +225,9 @@ def applied_weight(weight: float, pools: Sequence[Pool], candidates: Sequence[Se
     It is the configured `weight`, which `adapt_weight` has adapted to the question. `pools` are the candidates of each
     collection before the ranking.
     """
-    covered = any(pool.candidates and pool.uses_keywords for pool in pools)
-    return adapt_weight(weight, max((one.coverage or 0.0 for one in candidates), default=0.0)) if covered else weight
+    if not any(pool.candidates and pool.uses_keywords for pool in pools):
+        return weight
+    return adapt_weight(weight, max(one.coverage or 0.0 for one in candidates), pools[0].likeness)
 
 
 def weight_in(pool: Pool, configured: float, adapted: float) -> float:
@@ -330,7 +333,9 @@ class EmbeddingReranker:
         ]
         covered = [one.keyword_scores * coverage for one, (coverage, _) in zip(completed, matched, strict=True)]
         parts = [coverage for one, (coverage, _) in zip(completed, matched, strict=True) if one.pool.uses_keywords]
-        weight = adapt_weight(self.weight, float(np.concatenate(parts).max())) if parts else self.weight
+        weight = self.weight
+        if parts:
+            weight = adapt_weight(self.weight, float(np.concatenate(parts).max()), pools[0].likeness)
         ranked = [
             candidate
             for one, (coverage, order), cosine, keyword in zip(

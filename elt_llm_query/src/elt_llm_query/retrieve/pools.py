@@ -85,7 +85,8 @@ class Pool:
 
     `vector` is the embedding of the question, or None if embedding failed. `keywords` is the query of the keyword
     retriever, and `names` are the names in this query with their alternatives. `crosses_languages` is true if the
-    question is not in the language of the collection, and the embedding model is multilingual.
+    question is not in the language of the collection, and the embedding model is multilingual. `likeness`, 0 to 1, is
+    how much the question looks like a list of keywords.
     """
 
     collection: OpenCollection
@@ -95,6 +96,7 @@ class Pool:
     retrievers: RetrieverChoice = BOTH_RETRIEVERS
     names: tuple[AlternativeNames, ...] = ()
     crosses_languages: bool = False
+    likeness: float = 0.0
 
     @cached_property
     def uses_keywords(self) -> bool:
@@ -259,6 +261,7 @@ def fuse_collections(
             retrievers,
             variant.names,
             one.collection.is_foreign(variant.language),
+            variant.likeness,
         )
         for one in results
     ]
