@@ -23,12 +23,12 @@ from llama_index.core.llms import LLM
 
 from elt_llm_query.rerank import create_reranker
 from elt_llm_query.rerank.reranker import (
+    AdaptedWeights,
     ModelSources,
     Reranker,
     RerankResult,
-    applied_weight,
+    applied_weights,
     reranker_identity,
-    weight_in,
 )
 from elt_llm_query.retrieve.cache import QueryCaches
 from elt_llm_query.retrieve.filters import Condition, FilterLimits, filter_limits, parse_conditions
@@ -339,16 +339,16 @@ class SearchPass(PassRunner):
         with self.log.stage(RerankDetails.stage) as stage:
             read = cut_to_budget(pools, query) if reranker.calls_model else pools
             reranked = reranker.rerank(question, read, self.cancelled)
-            weight = query.rerank_weight
+            weights = AdaptedWeights(query.rerank_weight, query.rerank_weight)
             if all(score is None for _, score in reranked.model_scores):
-                weight = applied_weight(weight, read, reranked.candidates)
+                weights = applied_weights(query.rerank_weight, read, reranked.candidates)
             details = RerankDetails(
                 question=question,
                 method=reranker.name,
-                weight=weight,
+                weight=weights.by_coverage,
                 ranking=[(candidate.node_id, candidate.score) for candidate in reranked.candidates],
                 parts=[(candidate.node_id, candidate.parts()) for candidate in reranked.candidates],
-                collections={pool.collection.name: _pool_scale(pool, query.rerank_weight, weight) for pool in read},
+                collections={pool.collection.name: _pool_scale(pool, weights) for pool in read},
                 model_scores=list(reranked.model_scores) if reranker.calls_model else None,
                 **(_budget(pools, read) if reranker.calls_model else {}),
             )
@@ -357,14 +357,14 @@ class SearchPass(PassRunner):
         return reranked
 
 
-def _pool_scale(pool: Pool, configured: float, adapted: float) -> PoolScale:
+def _pool_scale(pool: Pool, weights: AdaptedWeights) -> PoolScale:
     scale = PoolScale(
         candidates=len(pool.candidates),
         attainable=pool.attainable if pool.uses_keywords else None,
         embedding=None if pool.vector is None else str(pool.collection.embedding.fingerprint),
     )
-    own = weight_in(pool, configured, adapted)
-    return scale if own == adapted else {**scale, "weight": own}
+    own = weights.of(pool)
+    return scale if own == weights.by_coverage else {**scale, "weight": own}
 
 
 def _budget(pools: Sequence[Pool], read: Sequence[Pool]) -> dict[str, Any]:

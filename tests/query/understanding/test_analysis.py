@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from elt_llm_core.index.fields import FilterFields, many_valued, single_valued
 from elt_llm_core.models.fakes import FakeEmbedding
@@ -126,22 +127,32 @@ def test_the_keyword_weight_is_never_lower_for_a_question_that_resembles_keyword
     assert 0.0 <= adapted_dense_weight(configured, likeness) <= configured
 
 
-@given(SHARE, SHARE, SHARE)
+@given(SHARE, st.lists(SHARE, max_size=30), SHARE, SHARE)
 def test_adapting_the_weight_of_cosines_keeps_it_within_0_and_1_and_leaves_0_and_1_unchanged(
-    weight: float, coverage: float, likeness: float
+    weight: float, scores: list[float], coverage: float, likeness: float
 ) -> None:
-    assert weight <= adapt_weight(weight, coverage, likeness) <= 1.0
-    assert adapt_weight(0.0, coverage, likeness) == 0.0
-    assert adapt_weight(1.0, coverage, likeness) == 1.0
+    def adapted(configured: float) -> set[float]:
+        both = adapt_weight(configured, [np.array(scores)], coverage, likeness)
+        return {both.by_coverage, both.by_flatness}
+
+    assert all(0.0 <= one <= 1.0 for one in adapted(weight))
+    assert adapted(0.0) == {0.0}
+    assert adapted(1.0) == {1.0}
+
+
+def test_the_keyword_weight_is_higher_if_few_chunks_have_much_higher_keyword_scores_than_the_rest() -> None:
+    peaked, flat = np.array([1.0] + [0.1] * 20), np.array([1.0] * 20)
+    assert adapt_weight(0.5, [peaked]).by_flatness < 0.5 < adapt_weight(0.5, [flat]).by_flatness
 
 
 def test_cosines_count_more_if_no_chunk_has_the_words_of_the_question() -> None:
-    assert adapt_weight(0.5, 1.0) == pytest.approx(0.6)
-    assert adapt_weight(0.5, 0.0) == pytest.approx(0.8)
+    scores = [np.ones(1)]
+    assert adapt_weight(0.5, scores, coverage=1.0).by_coverage == pytest.approx(0.6)
+    assert adapt_weight(0.5, scores, coverage=0.0).by_coverage == pytest.approx(0.7)
 
 
-def test_for_a_list_of_keywords_the_weight_of_cosines_stays_as_configured() -> None:
-    assert adapt_weight(0.5, 0.2, 1.0) == 0.5
+def test_for_keywords_that_a_chunk_has_the_weight_of_cosines_stays_as_configured() -> None:
+    assert adapt_weight(0.5, [np.ones(1)], coverage=1.0, likeness=1.0).by_coverage == 0.5
 
 
 def test_by_default_filters_are_suggested_but_not_applied(generation: Any, embedding: FakeEmbedding) -> None:

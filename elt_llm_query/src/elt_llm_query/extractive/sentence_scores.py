@@ -124,7 +124,7 @@ def _person(question: ParsedQuestion, sentence: str) -> float:
     return float(any(not set(name.split()) <= asked for name in (*proper, *roles)))
 
 
-# "A deployer is established in ..." tells something about a deployer, but not what one is.
+# "A deployer is established in ..." is about a deployer, but does not define one.
 _DEFINING = "based|called|composed|concerned|considered|defined|designed|intended|made|meant|named|related|used"
 _NO_EVENT = rf"(?! (?:not |also |only |already |being )?(?!(?:{_DEFINING})\b)\w+(?:ed|ing)\b)"
 

@@ -202,44 +202,65 @@ def match_scores(pool: Pool, keyword_scores: Scores, indexes: Sequence[int]) -> 
     return coverage, order
 
 
-WEIGHT_GAIN = 0.3  # added to a configured weight of .5 if no word of the question is in any chunk
-COVERAGE_COST = 0.2  # of this gain, if one chunk has all words of the question
+FLATNESS_RANK = 10  # flatness is the keyword score at this rank divided by the greatest keyword score
+USUAL_FLATNESS = 0.45  # flatness at which the configured weight is unchanged; most questions have .35
+FLATNESS_SLOPE = 0.4
+WEIGHT_GAIN = 0.2  # added to a configured weight of .5 if no word of the question is in any chunk
+COVERAGE_COST = 0.1  # of this gain, if one chunk has all words of the question
 
 
-def adapt_weight(weight: float, coverage: float, likeness: float = 0.0) -> float:
-    """Adapt the weight of cosines (relative to keyword scores, 0 to 1) to the question.
+@dataclass(frozen=True)
+class AdaptedWeights:
+    """The weight of cosines (relative to keyword scores, 0 to 1), adapted to one question in two ways.
 
-    `coverage` is the weighted share, 0 to 1, of the question's words in the chunk that has most of them. Where people
-    ask in other words than the text, keyword scores say little. `likeness`, 0 to 1, is how much the question looks like
-    a list of keywords, which are meant as they are. The result is weight + gain x 4 x weight x (1 - weight) with gain =
-    (0.3 - 0.2 x coverage) x (1 - likeness): .5 becomes .5 to .8, and 0 and 1 do not change.
-    Decision 59 in docs/decisions has the measurements.
+    `by_coverage` is higher if people ask in other words than the text: weight + gain x 4 x weight x (1 - weight) with
+    gain = (0.2 - 0.1 x coverage) x (1 - likeness x coverage). Coverage is the weighted share, 0 to 1, of the question's
+    words in the chunk that has most of them, and likeness, 0 to 1, how much the question looks like a list of keywords.
+    `by_flatness` is weight + 0.4 x (flatness - 0.45) x 4 x weight x (1 - weight). Flatness is the tenth-best keyword
+    score, 0 to 1, of all collections, or 0 if there are fewer. Configured weights of 0 and 1 do not change.
+    Decisions 19 and 59 in docs/decisions have the measurements.
     """
-    gain = (WEIGHT_GAIN - COVERAGE_COST * coverage) * (1.0 - likeness)
-    return min(1.0, weight + gain * 4.0 * weight * (1.0 - weight))
+
+    by_coverage: float
+    by_flatness: float
+
+    def of(self, pool: Pool) -> float:
+        """Return the weight in a collection: by coverage for English texts and a model for English, else by flatness.
+
+        If the question is in another language than the texts, it is at least FOREIGN_WEIGHT, because languages share
+        few words except names and numbers.
+        """
+        if pool.crosses_languages:
+            return max(self.by_flatness, FOREIGN_WEIGHT)
+        return self.by_coverage if pool.collection.only_english else self.by_flatness
 
 
-def applied_weight(weight: float, pools: Sequence[Pool], candidates: Sequence[SearchCandidate]) -> float:
-    """Return the weight of cosines, relative to keyword scores, with which the embedding reranker ranked `candidates`.
+def adapt_weight(
+    weight: float, keywords: Sequence[Scores], coverage: float = 0.0, likeness: float = 0.0
+) -> AdaptedWeights:
+    """Adapt the configured `weight`. `keywords` has an array of keyword scores, 0 to 1, for each collection."""
+    joined = np.concatenate([*keywords, np.zeros(FLATNESS_RANK)])
+    if not joined.any():
+        return AdaptedWeights(weight, weight)
+    flatness = float(np.partition(joined, -FLATNESS_RANK)[-FLATNESS_RANK])
+    gain = (WEIGHT_GAIN - COVERAGE_COST * coverage) * (1.0 - likeness * coverage)
+    gains = (gain, FLATNESS_SLOPE * (flatness - USUAL_FLATNESS))
+    return AdaptedWeights(*(min(1.0, max(0.0, weight + one * 4.0 * weight * (1.0 - weight))) for one in gains))
 
-    It is the configured `weight`, which `adapt_weight` has adapted to the question. `pools` are the candidates of each
-    collection before the ranking.
+
+def applied_weights(weight: float, pools: Sequence[Pool], candidates: Sequence[SearchCandidate]) -> AdaptedWeights:
+    """Return the weights of cosines with which the embedding reranker ranked `candidates`.
+
+    `weight` is the configured one, and `pools` are the candidates of each collection before the ranking.
     """
-    if not any(pool.candidates and pool.uses_keywords for pool in pools):
-        return weight
-    return adapt_weight(weight, max(one.coverage or 0.0 for one in candidates), pools[0].likeness)
-
-
-def weight_in(pool: Pool, configured: float, adapted: float) -> float:
-    """Return the weight of cosines in one collection that has both scores: usually the `adapted` weight.
-
-    If the question is in another language than the texts, the weight is at least FOREIGN_WEIGHT, because languages
-    share few words except names and numbers. If the embedding model does not know the language of the texts, its
-    cosines are less reliable, and the weight is the `configured` one.
-    """
-    if pool.crosses_languages:
-        return max(adapted, FOREIGN_WEIGHT)
-    return adapted if pool.collection.model_knows_language else configured
+    filled = [pool for pool in pools if pool.candidates]
+    scores: dict[str, list[float]] = {pool.collection.name: [] for pool in filled}
+    for one in candidates:
+        if one.collection in scores:
+            scores[one.collection].append(one.keyword_score or 0.0)
+    keywords = scale_keywords(filled, [np.array(part) for part in scores.values()])
+    coverage = max((one.coverage or 0.0 for one in candidates), default=0.0)
+    return adapt_weight(weight, keywords, coverage, max((pool.likeness for pool in filled), default=0.0))
 
 
 @dataclass(frozen=True)
@@ -262,11 +283,11 @@ class _CompletedPool:
     cosines: Scores | None
     keyword_scores: Scores
 
-    def weight(self, configured: float, adapted: float) -> float:
-        """Return the weight of cosines here: 0 without cosines, 1 without keyword scores, else as in `weight_in`."""
+    def weight(self, adapted: AdaptedWeights) -> float:
+        """Return the weight of cosines here: 0 without cosines, 1 without keyword scores, else the adapted one."""
         if self.cosines is None:
             return 0.0
-        return weight_in(self.pool, configured, adapted) if self.pool.uses_keywords else 1.0
+        return adapted.of(self.pool) if self.pool.uses_keywords else 1.0
 
     def scored(self, scores: Scores, coverage: Scores, order: Scores) -> list[SearchCandidate]:
         """Return the candidates with their scores and metrics. Metrics that did not count for the score are None."""
@@ -302,7 +323,7 @@ class EmbeddingReranker:
 
     The score is ((weight x C + (1 - weight) x (K + 0.8 x O)) / (weight + (1 - weight) x 1.8)) ^ 0.7. C is the cosine
     scaled to 0..1 over the candidates. K is BM25 x coverage, divided by its greatest value. `TermMatch` defines
-    coverage and O (order). `adapt_weight` and `weight_in` adapt the configured weight.
+    coverage and O (order). `AdaptedWeights` has the weights.
     Every candidate gets both scores, whichever retriever returned the candidate: its cosine from the stored vectors,
     its BM25 score from the keyword index. If the strategy does not use keywords, only the cosine counts. If the
     question could not be embedded, only the keywords count. `retrieve/pools` explains the scaling over several
@@ -323,8 +344,9 @@ class EmbeddingReranker:
         pools = [one.pool for one in completed]
         cosines = scale_cosines(pools, [one.cosines for one in completed])
         bm25 = scale_keywords(pools, [one.keyword_scores for one in completed])
+        configured = AdaptedWeights(self.weight, self.weight)
         first = [
-            blend_scaled(cosine, keyword, one.weight(self.weight, self.weight))
+            blend_scaled(cosine, keyword, one.weight(configured))
             for cosine, keyword, one in zip(cosines, bm25, completed, strict=True)
         ]
         matched = [
@@ -333,17 +355,14 @@ class EmbeddingReranker:
         ]
         covered = [one.keyword_scores * coverage for one, (coverage, _) in zip(completed, matched, strict=True)]
         parts = [coverage for one, (coverage, _) in zip(completed, matched, strict=True) if one.pool.uses_keywords]
-        weight = self.weight
-        if parts:
-            weight = adapt_weight(self.weight, float(np.concatenate(parts).max()), pools[0].likeness)
+        most = float(np.concatenate(parts).max()) if parts else 0.0
+        adapted = adapt_weight(self.weight, bm25, most, pools[0].likeness if pools else 0.0)
         ranked = [
             candidate
             for one, (coverage, order), cosine, keyword in zip(
                 completed, matched, cosines, scale_keywords(pools, covered), strict=True
             )
-            for candidate in one.scored(
-                blend_matches(cosine, keyword, order, one.weight(self.weight, weight)), coverage, order
-            )
+            for candidate in one.scored(blend_matches(cosine, keyword, order, one.weight(adapted)), coverage, order)
         ]
         return RerankResult(best_first(ranked))
 

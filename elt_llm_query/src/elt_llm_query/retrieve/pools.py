@@ -69,9 +69,9 @@ class OpenCollection:
         return self.embedding.multilingual and language not in {"", self.generation.tokeniser.language}
 
     @property
-    def model_knows_language(self) -> bool:
-        """Whether the embedding model knows the language of the texts: it is multilingual, or they are in English."""
-        return self.embedding.multilingual or self.generation.tokeniser.language in {"", "en"}
+    def only_english(self) -> bool:
+        """Whether the texts are in English and the embedding model is not multilingual."""
+        return not self.embedding.multilingual and self.generation.tokeniser.language in {"", "en"}
 
     @property
     def keywords_missing(self) -> bool:

@@ -51,8 +51,8 @@ class PoolScale(TypedDict):
 
     `candidates` is their number, `attainable` the greatest keyword score that the question could have, and `embedding`
     the fingerprint of the embedding model. `attainable` or `embedding` is None if keywords or vectors are not used.
-    `weight` is the weight of cosines relative to keyword scores, if it differs from that of the other collections: for
-    a question in another language than the collection, or if the embedding model does not know the collection's.
+    `weight` is the weight of cosines relative to keyword scores if it differs from that of the stage: for a question in
+    another language than the collection, a text that is not English, or a multilingual embedding model.
     """
 
     candidates: int
