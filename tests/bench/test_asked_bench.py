@@ -67,10 +67,11 @@ def test_the_questions_of_people(name: str, datasets: Path, scorer: Any, tmp_pat
         pytest.skip("needs the manuals: run `make bench-asked`")
     file = OWN / f"{name}.jsonl" if SETS[name] is None else datasets / "asked" / name / "questions.jsonl"
     questions = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    assert run(["ingest", str(place), "-c", name], {}, tmp_path) == 0
+    data = tmp_path / "data"
+    assert run(["ingest", str(place), "-c", name], {"ELT_LLM_DATA_DIR": str(data)}, tmp_path) == 0
     verdicts, gains = Counter[str](), []
     settings = Settings()
-    with open_engine(settings, tmp_path / "data", [name], embedding=create_embedding(settings)) as engine:
+    with open_engine(settings, data, [name], embedding=create_embedding(settings)) as engine:
         for question in questions:
             result = engine.ask(question["question"]).model_dump(mode="json")
             judged = {**question, "answer": question.get("answer", ""), "gold": []}
