@@ -61,7 +61,9 @@ def has_gold(scorer: Any, chunk: RetrievedChunk, gold: Sequence[dict[str, Any]])
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_the_questions_of_people(name: str, datasets: Path, scorer: Any, tmp_path: Path) -> None:
+def test_the_right_answers_to_questions_as_people_ask_them_are_counted(
+    name: str, datasets: Path, scorer: Any, tmp_path: Path
+) -> None:
     place = Path(os.environ.get("ASKED_TEXTS", "")) / name if SETS[name] is None else datasets / str(SETS[name])
     if SETS[name] is None and (not os.environ.get("ASKED_TEXTS") or not place.is_dir()):
         pytest.skip("needs the manuals: run `make bench-asked`")

@@ -126,7 +126,7 @@ def _person(question: ParsedQuestion, sentence: str) -> float:
 
 # "A deployer is established in ..." is about a deployer, but does not define one.
 _DEFINING = "based|called|composed|concerned|considered|defined|designed|intended|made|meant|named|related|used"
-_NO_EVENT = rf"(?! (?:not |also |only |already |being )?(?!(?:{_DEFINING})\b)\w+(?:ed|ing)\b)"
+_NO_PARTICIPLE = rf"(?! (?:not |also |only |already |being )?(?!(?:{_DEFINING})\b)\w+(?:ed|ing)\b)"
 
 
 def _definition(question: ParsedQuestion, sentence: str) -> float:
@@ -134,7 +134,7 @@ def _definition(question: ParsedQuestion, sentence: str) -> float:
     if not subject:
         return 0.5
     pattern = (
-        rf"(?:{subject})\w*\W{{1,3}}(?:\([^)]*\) ?)?(?:(?:is|are|was|were){_NO_EVENT}|means?|refers? to|denotes?"
+        rf"(?:{subject})\w*\W{{1,3}}(?:\([^)]*\) ?)?(?:(?:is|are|was|were){_NO_PARTICIPLE}|means?|refers? to|denotes?"
         rf"|stands? for|describes?|ist|sind|bedeutet|bezeichnet|:|\||=|\u2013|-|,? an? )"
     )
     return 1.0 if re.search(pattern, fold(sentence)) else 0.4

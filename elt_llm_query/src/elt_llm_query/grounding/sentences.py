@@ -38,10 +38,12 @@ _AUTOLINK = re.compile(r"<((?:https?://|mailto:)[^<>\s]{1,500})>")
 _TEMPLATE = re.compile(r"\{%[^%\n]{0,200}%\}")
 _EMPHASIS = re.compile(r"(?<![\w`])__(?=\S)([^_\n]{1,200})__(?![\w`])")
 # The number of a footnote may have a space before it; after "see" or "of", it is the number of a work ("see [6]").
-_NO_WORK = "".join(rf"(?<!\b{word})" for word in ("see", "See", "of", "in", "In", "by", "to", "and", "from", "with"))
+_NOT_AFTER_SEE = "".join(
+    rf"(?<!\b{word})" for word in ("see", "See", "of", "in", "In", "by", "to", "and", "from", "with")
+)
 _SYNTAX = re.compile(
     r"\*\*|(?<=[\w.,;:!?)\"'\u201d])\[\d{1,3}\](?!\()|^\[\d{1,3}\] "
-    rf"|(?<=[\w.,;:!?)\"'\u201d]){_NO_WORK} \[\d{{1,3}}\](?=[\s.,;:!?)]|$)"
+    rf"|(?<=[\w.,;:!?)\"'\u201d]){_NOT_AFTER_SEE} \[\d{{1,3}}\](?=[\s.,;:!?)]|$)"
 )
 _LONGEST_HEADING = 8  # words
 _KEPT_FREQUENCIES = 10_000  # stems
