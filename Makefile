@@ -67,7 +67,7 @@ fuzz-http: ## Send the server thousands of requests generated from its OpenAPI d
 	PAGE_FUZZED=10000 $(ALL) pytest tests/api/serve/ui/test_hostile_page_requests.py -n 0
 	FUZZED=$${FUZZED:-150} FUZZED_REPORT=fuzz-http.txt $(ALL) pytest tests/api/serve/routes/test_api_description.py -n 0 -s
 
-bench-asked: ## Count the right answers to 1,028 questions as people ask them; downloads manuals of Debian packages
+bench-asked: ## Count the right answers to 4,258 questions as people ask them; downloads manuals of Debian packages
 	$(ALL) env PYTHONPATH=tests/support python -m asked.texts $${ASKED_TEXTS:-out/asked}
 	ASKED_TEXTS=$${ASKED_TEXTS:-out/asked} $(ALL) pytest -m bench -n 0 -s tests/bench/test_asked_bench.py
 

@@ -1,6 +1,6 @@
-"""How many questions are right on ten sets of questions as people ask them, without a language model.
+"""How many questions are right on 26 sets of questions as people ask them, without a language model.
 
-`make bench-asked` downloads the texts of six sets; those of the other four are in ELT_LLM_DATASETS/asked.
+`make bench-asked` downloads the texts of 22 sets; those of the other four are in ELT_LLM_DATASETS/asked.
 """
 
 import hashlib

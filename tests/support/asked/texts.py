@@ -1,58 +1,57 @@
-"""Download the manuals of the six sets of questions: `python -m asked.texts FOLDER` makes a folder of each set."""
+"""Download the manuals of the sets of questions: `python -m asked.texts FOLDER` makes a folder of each set."""
 
 import gzip
 import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from lxml.etree import XMLParser, _Element, parse
 
-# For each set: packages, with a pattern of their files and an expression that the names of the files match.
-FILES: dict[str, list[tuple[str, str, str]]] = {
-    "org": [
-        (
-            "doc-debian",
-            "usr/share/doc/debian/*",
-            r"constitution\.1\.8|social-contract\.txt|mailing-lists|bug-(?!mailserver)",
-        ),
-        ("debian-faq", "usr/share/doc/debian/FAQ/*.en.html", r"(?!index)"),
-    ],
-    "devref": [("developers-reference", "usr/share/developers-reference/*.html", r"(?!developers-ref|index|search)")],
-    "gnucash": [("gnucash-docs", "usr/share/doc/gnucash-docs/gnucash-guide-en/*.html", r"(?!fdl|index)")],
-    "gnome": [("gnome-user-docs", "usr/share/help/C/gnome-help/*.page", "")],
-    "handbook": [("debian-handbook", "usr/share/doc/debian-handbook/html/en-US/*.html", "")],
-    "harden": [("harden-doc", "usr/share/doc/harden-doc/html/en-US/*.html", "")],
-}
 _SHORTEST = 500  # characters of a help page
 _PAGE = "{http://projectmallard.org/1.0/}"
 
 
 def fetch(folder: Path) -> None:
     """Download the packages with apt and put the texts of each set into `folder`/set."""
-    for name, sources in FILES.items():
-        target = folder / name
-        target.mkdir(parents=True, exist_ok=True)
-        for package, pattern, names in sources:
-            with tempfile.TemporaryDirectory() as place:
-                subprocess.run(["apt-get", "download", "-q", package], cwd=place, check=True)
-                [archive] = Path(place).glob("*.deb")
-                subprocess.run(["dpkg-deb", "-x", archive, place], check=True)
-                for path in sorted(Path(place).glob(pattern)):
-                    if re.match(names, path.name):
-                        _copy(path, target)
+    sources = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))["source"]
+    for package in dict.fromkeys(one["package"] for one in sources):
+        with unpacked(package) as place:
+            for one in sources:
+                if one["package"] == package:
+                    target = folder / one["set"]
+                    target.mkdir(parents=True, exist_ok=True)
+                    copy_texts(place, target, **one)
 
 
-def _copy(path: Path, target: Path) -> None:
-    if path.suffix == ".page":
-        text = "\n".join(page_lines(parse(path, XMLParser(remove_comments=True)).getroot(), 1))
-        if len(text) > _SHORTEST:
-            (target / f"{path.stem}.md").write_text(text, encoding="utf-8")
-        return
-    data = path.read_bytes()
-    (target / path.name.removesuffix(".gz")).write_bytes(gzip.decompress(data) if path.suffix == ".gz" else data)
+@contextmanager
+def unpacked(package: str) -> Iterator[Path]:
+    """Yield a temporary folder with the files of the package."""
+    with tempfile.TemporaryDirectory() as place:
+        subprocess.run(["apt-get", "download", "-q", package], cwd=place, check=True)
+        [archive] = Path(place).glob("*.deb")
+        subprocess.run(["dpkg-deb", "-x", archive, place], check=True)
+        yield Path(place)
+
+
+def copy_texts(place: Path, target: Path, **source: str | list[str]) -> None:
+    """Copy the files of a source, a table of texts.toml, whose names are not taken. Help pages become Markdown."""
+    prefix, only = str(source.get("prefix", "")), source.get("only")
+    for path in sorted(place.glob(str(source["files"]))):
+        if re.match(str(source.get("match", "")), path.name) and (only is None or path.name in only):
+            data = path.read_bytes()
+            name = f"{prefix}{path.name}".replace(".part.html", ".html").removesuffix(".gz")
+            if path.suffix == ".page":
+                text = "\n".join(page_lines(parse(path, XMLParser(remove_comments=True)).getroot(), 1))
+                if len(text) <= _SHORTEST:
+                    continue
+                name, data = f"{path.stem}.md", text.encode()
+            if not (target / name).exists():
+                (target / name).write_bytes(gzip.decompress(data) if path.suffix == ".gz" else data)
 
 
 def page_lines(element: _Element, level: int, mark: str = "") -> Iterator[str]:
