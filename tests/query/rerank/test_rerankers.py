@@ -1,5 +1,6 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.tree import QuerySettings
 from elt_llm_query.rerank import create_reranker
 from elt_llm_query.rerank.postprocessor import RerankPostprocessor
-from elt_llm_query.rerank.reranker import EmbeddingReranker, FusedOrderReranker
+from elt_llm_query.rerank.reranker import AdaptedWeights, EmbeddingReranker, FusedOrderReranker
 from elt_llm_query.retrieve.fusion import SearchCandidate
 from elt_llm_query.retrieve.pools import (
     OpenCollection,
@@ -70,6 +71,16 @@ def test_the_reranker_gives_every_candidate_a_vector_score_and_a_word_score(
     assert ranked["n2"].cosine == pytest.approx(float(cosines[1]), abs=1e-5)
     assert ranked["n3"].keyword_score == 0.0
     assert (ranked["n2"].dense_rank, ranked["n3"].keyword_rank) == (None, None)
+
+
+def test_words_missing_in_small_child_chunks_do_not_change_the_weight_of_cosines(
+    make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
+) -> None:
+    whole = make_generation(TEXTS)
+    small = replace(whole, passport=replace(whole.passport, chunker="parent_child-1:32:0:512:200"))
+    weights = AdaptedWeights(by_coverage=0.8, by_flatness=0.5)
+    opened = open_collections([whole, small], [embedding, embedding], QuerySettings(), executor)
+    assert [weights.of(Pool(one, (), None, QUESTION)) for one in opened] == [0.8, 0.5]
 
 
 def test_every_candidate_of_a_collection_is_ranked(

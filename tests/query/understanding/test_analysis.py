@@ -148,7 +148,7 @@ def test_the_keyword_weight_is_higher_if_few_chunks_have_much_higher_keyword_sco
 def test_cosines_count_more_if_no_chunk_has_the_words_of_the_question() -> None:
     scores = [np.ones(1)]
     assert adapt_weight(0.5, scores, coverage=1.0).by_coverage == pytest.approx(0.6)
-    assert adapt_weight(0.5, scores, coverage=0.0).by_coverage == pytest.approx(0.7)
+    assert adapt_weight(0.5, scores, coverage=0.0).by_coverage == pytest.approx(0.8)
 
 
 def test_for_keywords_that_a_chunk_has_the_weight_of_cosines_stays_as_configured() -> None:

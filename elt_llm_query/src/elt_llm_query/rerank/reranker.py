@@ -205,8 +205,8 @@ def match_scores(pool: Pool, keyword_scores: Scores, indexes: Sequence[int]) -> 
 FLATNESS_RANK = 10  # flatness is the keyword score at this rank divided by the greatest keyword score
 USUAL_FLATNESS = 0.45  # flatness at which the configured weight is unchanged; most questions have .35
 FLATNESS_SLOPE = 0.4
-WEIGHT_GAIN = 0.2  # added to a configured weight of .5 if no word of the question is in any chunk
-COVERAGE_COST = 0.1  # of this gain, if one chunk has all words of the question
+WEIGHT_GAIN = 0.3  # added to a configured weight of .5 if no word of the question is in any chunk
+COVERAGE_COST = 0.2  # of this gain, if one chunk has all words of the question
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class AdaptedWeights:
     """The weight of cosines (relative to keyword scores, 0 to 1), adapted to one question in two ways.
 
     `by_coverage` is higher if people ask in other words than the text: weight + gain x 4 x weight x (1 - weight) with
-    gain = (0.2 - 0.1 x coverage) x (1 - likeness x coverage). Coverage is the weighted share, 0 to 1, of the question's
+    gain = (0.3 - 0.2 x coverage) x (1 - likeness x coverage). Coverage is the weighted share, 0 to 1, of the question's
     words in the chunk that has most of them, and likeness, 0 to 1, how much the question looks like a list of keywords.
     `by_flatness` is weight + 0.4 x (flatness - 0.45) x 4 x weight x (1 - weight). Flatness is the tenth-best keyword
     score, 0 to 1, of all collections, or 0 if there are fewer. Configured weights of 0 and 1 do not change.
@@ -227,12 +227,14 @@ class AdaptedWeights:
     def of(self, pool: Pool) -> float:
         """Return the weight in a collection: by coverage for English texts and a model for English, else by flatness.
 
-        If the question is in another language than the texts, it is at least FOREIGN_WEIGHT, because languages share
-        few words except names and numbers.
+        It is also by flatness if small child chunks are searched: few words of a question in a short chunk are no sign
+        of a paraphrase. If the question is in another language than the texts, it is at least FOREIGN_WEIGHT, because
+        languages share few words except names and numbers.
         """
         if pool.crosses_languages:
             return max(self.by_flatness, FOREIGN_WEIGHT)
-        return self.by_coverage if pool.collection.only_english else self.by_flatness
+        counts_coverage = pool.collection.only_english and not pool.collection.has_child_chunks
+        return self.by_coverage if counts_coverage else self.by_flatness
 
 
 def adapt_weight(

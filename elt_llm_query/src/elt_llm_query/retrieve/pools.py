@@ -74,6 +74,11 @@ class OpenCollection:
         return not self.embedding.multilingual and self.generation.tokeniser.language in {"", "en"}
 
     @property
+    def has_child_chunks(self) -> bool:
+        """Whether small chunks are searched and the larger ones around them are read (`chunking.strategy`)."""
+        return self.generation.passport.chunker.startswith("parent_child")
+
+    @property
     def keywords_missing(self) -> bool:
         """Whether the collection has nodes but no keyword index."""
         return not self.generation.has_keywords and self.generation.size > 0
