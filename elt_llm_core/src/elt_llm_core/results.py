@@ -6,7 +6,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 AnswerOutcome = Literal["answered", "uncertain", "not found"]
 """`uncertain` means that an answer was found, but with low confidence, so that the reader must decide."""
-UNCERTAIN_TEXT = "Uncertain: the documents may not answer this question."
+UNCERTAIN_TEXT = "Uncertain: this may not be the answer to the question."
 
 
 class ResultModel(BaseModel):

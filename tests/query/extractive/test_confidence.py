@@ -64,8 +64,15 @@ def test_the_confidence_determines_which_of_three_outcomes_an_answer_has() -> No
     ]
 
 
+def test_an_answer_of_low_certainty_is_uncertain_whatever_its_confidence() -> None:
+    thresholds = OutcomeThresholds.of(AnswerSettings(least_certainty=0.4))
+    assert thresholds.outcome(0.9, certainty=0.39) == "uncertain"
+    assert thresholds.outcome(0.9, certainty=0.4) == "answered"
+    assert thresholds.outcome(0.0, certainty=1.0) == "not found"
+
+
 def test_if_refusals_are_switched_off_every_question_is_answered() -> None:
-    assert OutcomeThresholds.of(AnswerSettings(abstain=False)).outcome(0.0) == "answered"
+    assert OutcomeThresholds.of(AnswerSettings(abstain=False)).outcome(0.0, certainty=0.0) == "answered"
 
 
 def test_the_threshold_of_uncertain_answers_is_not_below_that_of_refusals() -> None:

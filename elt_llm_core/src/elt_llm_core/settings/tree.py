@@ -420,6 +420,12 @@ class AnswerSettings(SettingsSection):
     uncertain_below: float = key(
         0.6, "Confidence below which an answer is marked `uncertain`; at least `refuse_below`.", ge=0.0, le=1.0
     )
+    least_certainty: float = key(
+        0.35,
+        "Certainty below which a quoted answer is marked `uncertain`: the chance that the best sentence answers.",
+        ge=0.0,
+        le=1.0,
+    )
 
     @model_validator(mode="after")
     def _check_order(self) -> Self:

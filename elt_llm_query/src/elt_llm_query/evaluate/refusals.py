@@ -57,13 +57,17 @@ class RefusalQuestion:
 
 @dataclass(frozen=True)
 class RefusalOutcome:
-    """The result of one question: its confidence, 0 to 1, the evidence for it, and whether the quote is right."""
+    """The result of one question: its confidence, 0 to 1, the evidence for it, and whether the quote is right.
+
+    `certainty`, 0 to 1, is the chance that the best sentence answers the question.
+    """
 
     question: RefusalQuestion
     confidence: float
     right: bool
     evidence: Mapping[str, float]
     thresholds: OutcomeThresholds = SHIPPED_THRESHOLDS
+    certainty: float = 1.0
 
     @property
     def answered(self) -> bool:
@@ -72,8 +76,8 @@ class RefusalOutcome:
 
     @property
     def outcome(self) -> AnswerOutcome:
-        """The outcome that the profile's thresholds give this confidence."""
-        return self.thresholds.outcome(self.confidence)
+        """The outcome that the profile's thresholds give this confidence and certainty."""
+        return self.thresholds.outcome(self.confidence, self.certainty)
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON."""
@@ -143,7 +147,9 @@ class QuotingSession(Closeable):
             found = answer.reasoning.get("evidence")
             right = question.kind == ANSWERABLE and question.is_right(answer)
             evidence = found if isinstance(found, Mapping) else {}
-            outcomes.append(RefusalOutcome(question, answer.confidence, right, evidence, self.thresholds))
+            outcomes.append(
+                RefusalOutcome(question, answer.confidence, right, evidence, self.thresholds, answer.certainty)
+            )
         return outcomes
 
     def close(self) -> None:

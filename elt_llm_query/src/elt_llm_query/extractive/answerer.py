@@ -21,6 +21,7 @@ from elt_llm_query.extractive.confidence import (
     SHIPPED_WEIGHTS,
     ConfidenceWeights,
     OutcomeThresholds,
+    certainty_of,
     confidence_of,
 )
 from elt_llm_query.extractive.evidence import AnswerEvidence, gather_evidence
@@ -102,10 +103,11 @@ class AnswerRequest:
 class Answer:
     """An answer with its citations. A refusal is an answer with the outcome `not found`.
 
-    `confidence` is the chance, 0 to 1, that the chunks hold the answer. `reasoning` is for the trace: the score of each
-    candidate sentence, best first, and the evidence for or against answering. The fields from `steps` on are set only
-    if a language model wrote the answer: the reasoning steps, the answers from single collections, the verdict on each
-    sentence, the number of tokens used, and whether the answer is complete (`whole`).
+    `confidence` is the chance, 0 to 1, that the chunks hold the answer, and `certainty` the chance that the best
+    sentence answers the question; if that is low, a quoted answer is uncertain. `reasoning` is for the trace: the score
+    of each candidate sentence, best first, and the evidence for or against answering. The fields from `steps` to
+    `whole` are set only if a language model wrote the answer: the reasoning steps, the answers from single collections,
+    the verdict on each sentence, the number of tokens used, and whether the answer is complete.
     """
 
     text: str
@@ -119,6 +121,7 @@ class Answer:
     checked: tuple[CheckedSentence, ...] = ()
     tokens_used: int = 0
     whole: bool = True
+    certainty: float = 1.0
 
     @property
     def answered(self) -> bool:
@@ -442,7 +445,15 @@ class ExtractiveAnswerer:
         else:
             quotes, opening = self._quote_sentences(context, read, scored, max_sentences, certain=outcome == "answered")
         numbers, citations = number_quotes(quotes)
-        return Answer(opening + self._write(quotes, numbers), citations, outcome, confidence, reasoning)
+        text = opening + self._write(quotes, numbers)
+        return self._marked(Answer(text, citations, outcome, confidence, reasoning), certainty_of(evidence, scored))
+
+    def _marked(self, answer: Answer, certainty: float) -> Answer:
+        """Return the answer with its certainty, as uncertain if this is low."""
+        outcome = self._thresholds.outcome(answer.confidence, certainty)
+        notes = () if outcome == answer.outcome else (_doubt_note(certainty),)
+        reasoning = {**answer.reasoning, "certainty": certainty}
+        return replace(answer, outcome=outcome, certainty=certainty, reasoning=reasoning, notes=notes)
 
     def _quote_sentences(
         self,
@@ -543,6 +554,13 @@ def refusal_text(language: str, closest: Sequence[Citation]) -> str:
     refusal, pointer = load_language(language).words("refusal") or load_language("en").words("refusal")
     references = ", ".join(citation.reference for citation in closest)
     return f"{refusal} {pointer.format(references)}" if closest else refusal
+
+
+def _doubt_note(certainty: float) -> str:
+    return (
+        f"The chance that the best sentence answers the question is {certainty:.0%}: others are nearly as good, or its"
+        " chunk is not among the first."
+    )
 
 
 def _reasoning(

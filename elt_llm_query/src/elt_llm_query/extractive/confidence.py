@@ -1,5 +1,7 @@
 """Confidence: the calibrated chance that the chunks hold the answer, one logistic function of the evidence.
 
+Certainty: the chance that the best sentence is the one that answers, a second such function (decision 60).
+
 The weights were fitted offline: see decision 3 in `docs/decisions` for data, method and results, and decision 20 for
 their update after a change of the ranking. Weights fitted to a collection replace the shipped ones.
 """
@@ -23,11 +25,13 @@ from elt_llm_core.state.calibrations import CalibrationTable, StoredCalibration
 from elt_llm_core.state.database import has_state, open_state
 
 from elt_llm_query.extractive.evidence import AnswerEvidence
+from elt_llm_query.extractive.sentence_scores import ScoredSentence
 
 if TYPE_CHECKING:
     from elt_llm_core.index.searchable import Searchable
 
 _WEIGHTS = tomllib.loads(Path(__file__).with_name("confidence_weights.toml").read_text(encoding="utf-8"))
+_COMPARED = 5  # best sentences with whose mean score the best one is compared
 INTERCEPT: Final[float] = _WEIGHTS["intercept"]
 WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(_WEIGHTS["weights"])
 
@@ -47,23 +51,35 @@ ACROSS_LANGUAGES: Final = ConfidenceWeights(
 """The weights for a quote in another language than the question: the two share only names and numbers."""
 
 
+CERTAINTY_WEIGHTS: Final = ConfidenceWeights(
+    _WEIGHTS["certainty"]["intercept"], tuple(_WEIGHTS["certainty"]["weights"].items())
+)
+
+
 @dataclass(frozen=True)
 class OutcomeThresholds:
-    """The confidences, 0 to 1, below which an answer is `not found` or `uncertain`."""
+    """The confidences, 0 to 1, below which an answer is `not found` or `uncertain`.
+
+    A quoted answer is also `uncertain` if its certainty, 0 to 1, is below `least_certainty`.
+    """
 
     refuse_below: float
     uncertain_below: float
+    least_certainty: float = 0.0
 
     @classmethod
     def of(cls, settings: AnswerSettings) -> Self:
         """Return the configured thresholds; if `abstain` is false, thresholds of 0, which refuse no question."""
-        return cls(settings.refuse_below, settings.uncertain_below) if settings.abstain else cls(0.0, 0.0)
+        if not settings.abstain:
+            return cls(0.0, 0.0)
+        return cls(settings.refuse_below, settings.uncertain_below, settings.least_certainty)
 
-    def outcome(self, confidence: float) -> AnswerOutcome:
-        """Return the outcome of a question with this confidence."""
+    def outcome(self, confidence: float, certainty: float = 1.0) -> AnswerOutcome:
+        """Return the outcome of a question with this confidence and certainty."""
         if confidence < self.refuse_below:
             return "not found"
-        return "uncertain" if confidence < self.uncertain_below else "answered"
+        certain = confidence >= self.uncertain_below and certainty >= self.least_certainty
+        return "answered" if certain else "uncertain"
 
 
 SHIPPED_THRESHOLDS: Final = OutcomeThresholds.of(AnswerSettings())
@@ -72,7 +88,26 @@ SHIPPED_THRESHOLDS: Final = OutcomeThresholds.of(AnswerSettings())
 
 def confidence_of(evidence: AnswerEvidence, weights: ConfidenceWeights = SHIPPED_WEIGHTS) -> float:
     """Return the chance that the chunks hold the answer, 0 to 1, rounded to four digits."""
-    values = evidence.as_dict()
+    return _chance(evidence.as_dict(), weights)
+
+
+def certainty_of(evidence: AnswerEvidence, scored: Sequence[ScoredSentence]) -> float:
+    """Return the chance that the first of the `scored` sentences answers the question, 0 to 1, to four digits.
+
+    It is higher the more this sentence leads over the mean of the best five, the nearer it is to the question, and the
+    earlier its chunk ranks; and lower if a figure's unit or the rest of the question is far from it.
+    """
+    best, first = scored[0], scored[:_COMPARED]
+    values = {
+        **evidence.as_dict(),
+        "lead": best.score - sum(one.score for one in first) / len(first),
+        "chunk_rank": float(best.candidate.chunk),
+        "cosine": best.cosine,
+    }
+    return _chance(values, CERTAINTY_WEIGHTS)
+
+
+def _chance(values: Mapping[str, float], weights: ConfidenceWeights) -> float:
     logit = weights.intercept + sum(weight * values[name] for name, weight in weights.weights)
     return round(1.0 / (1.0 + math.exp(-logit)), 4)
 

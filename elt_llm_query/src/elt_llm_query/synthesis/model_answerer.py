@@ -250,7 +250,7 @@ class ModelAnswerer:
         claims = [one for one in grounded.sentences if one.verdict != "no claim"]
         no_support = all(one.verdict == "unsupported" for one in claims)
         # The check marks one correct sentence in twenty as unsupported, so a refusal needs a second reason.
-        doubtful = evidence.outcome != "answered" or mentions_refusal(draft.text)
+        doubtful = evidence.confidence < settings.uncertain_below or mentions_refusal(draft.text)
         if no_support and ((settings.strict and claims) or (settings.abstain and doubtful)):
             return self._refuse(question, evidence, draft, calls, grounded)
         text, citations = cite_by_source(grounded, draft.read)

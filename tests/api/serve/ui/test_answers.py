@@ -92,7 +92,7 @@ def test_a_refusal_is_shown_as_the_badge_not_found_in_these_documents() -> None:
 
 
 def test_an_uncertain_answer_says_that_the_documents_may_not_answer_the_question() -> None:
-    assert "? Uncertain: the documents may not answer this question." in answer_markdown(
+    assert "? Uncertain: this may not be the answer to the question." in answer_markdown(
         result("Maybe.", outcome="uncertain"), TEXTS
     )
 
