@@ -421,7 +421,7 @@ class AnswerSettings(SettingsSection):
         0.6, "Confidence below which an answer is marked `uncertain`; at least `refuse_below`.", ge=0.0, le=1.0
     )
     least_certainty: float = key(
-        0.35,
+        0.3,
         "Certainty below which a quoted answer is marked `uncertain`: the chance that the best sentence answers.",
         ge=0.0,
         le=1.0,
