@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 AnswerOutcome = Literal["answered", "uncertain", "not found"]
-"""`uncertain` means that an answer was found, but with low confidence, so that the reader must decide."""
+"""`uncertain` means that an answer was found, but that it may well be wrong, so that the reader must decide."""
 UNCERTAIN_TEXT = "Uncertain: this may not be the answer to the question."
 
 
@@ -94,7 +94,7 @@ class QueryResult(ResultModel):
     answered: bool = Field(description="False if the answer states that the documents do not hold one.")
     outcome: AnswerOutcome = Field(
         "answered",
-        description="`answered`; `uncertain`, if the confidence is too low to rely on the answer; or `not found`.",
+        description="`answered`; `uncertain`, if the answer may well be wrong; or `not found`.",
     )
     chunks: tuple[RetrievedChunk, ...] = Field(
         (),

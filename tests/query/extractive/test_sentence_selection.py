@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from elt_llm_query.extractive.answerer import choose_sentences, decisive_sentences
+from elt_llm_query.extractive.confidence import certainty_of
+from elt_llm_query.extractive.evidence import AnswerEvidence
 from elt_llm_query.extractive.sentence_scores import ScoredSentence
 from elt_llm_query.grounding.sentences import SentenceCandidate
 
@@ -30,6 +32,24 @@ def _sentence(place: int, score: float, coverage: float, support: float) -> Scor
         stems=frozenset({str(place)}),
         own_stems=frozenset({f"word{'abcdefgh'[place]}"}),
         vector=AXES[place],
+    )
+
+
+NO_EVIDENCE = AnswerEvidence(**dict.fromkeys(AnswerEvidence.__dataclass_fields__, 0.0))
+
+
+def test_the_certainty_is_higher_the_more_the_best_sentence_leads_and_the_earlier_its_chunk_ranks() -> None:
+    clear, close = scored(1.0, 0.5, coverage=0.5), scored(1.0, 0.9, coverage=0.5)
+    late = [replace(close[0], candidate=replace(close[0].candidate, chunk=5)), close[1]]
+    certainties = [certainty_of(NO_EVIDENCE, one) for one in (clear, close, late)]
+    assert certainties == sorted(certainties, reverse=True)
+    assert certainty_of(replace(NO_EVIDENCE, unit_distance=1.0), close) < certainties[1]
+
+
+def test_the_certainty_compares_the_best_sentence_with_the_best_five_only() -> None:
+    five = scored(1.0, 0.9, 0.9, 0.9, 0.9, coverage=0.5)
+    assert certainty_of(NO_EVIDENCE, scored(1.0, 0.9, 0.9, 0.9, 0.9, 0.1, coverage=0.5)) == certainty_of(
+        NO_EVIDENCE, five
     )
 
 

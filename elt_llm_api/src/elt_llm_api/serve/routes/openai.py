@@ -84,7 +84,7 @@ class AnswerDetails(BaseModel):
 
     answered: bool = Field(description="False if the documents do not contain the answer.")
     outcome: AnswerOutcome = Field(
-        description="`answered`; `uncertain`, if the confidence is too low to rely on the answer; or `not found`."
+        description="`answered`; `uncertain`, if the answer may well be wrong; or `not found`."
     )
     confidence: float = Field(ge=0, le=1)
     notes: tuple[str, ...] = Field(description="Whatever was degraded, cut or left out, in sentences.")
