@@ -11,7 +11,10 @@ def lines(outcome: AnswerOutcome) -> list[str]:
 
 
 def test_an_uncertain_answer_is_followed_by_a_warning_with_its_confidence() -> None:
-    assert "Uncertain: this may not be the answer to the question. Confidence 42%." in "\n".join(lines("uncertain"))
+    assert (
+        "Uncertain: this may not be the answer to the question. Confidence that the documents hold it: 42%."
+        in "\n".join(lines("uncertain"))
+    )
 
 
 def test_an_answer_that_is_not_uncertain_has_no_warning() -> None:

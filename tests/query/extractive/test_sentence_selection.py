@@ -46,6 +46,10 @@ def test_the_certainty_is_higher_the_more_the_best_sentence_leads_and_the_earlie
     assert certainty_of(replace(NO_EVIDENCE, unit_distance=1.0), close) < certainties[1]
 
 
+def test_the_only_sentence_is_certain() -> None:
+    assert certainty_of(NO_EVIDENCE, scored(0.1, coverage=0.0)) == 1.0
+
+
 def test_the_certainty_compares_the_best_sentence_with_the_best_five_only() -> None:
     five = scored(1.0, 0.9, 0.9, 0.9, 0.9, coverage=0.5)
     assert certainty_of(NO_EVIDENCE, scored(1.0, 0.9, 0.9, 0.9, 0.9, 0.1, coverage=0.5)) == certainty_of(

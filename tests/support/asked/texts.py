@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,8 @@ _PAGE = "{http://projectmallard.org/1.0/}"
 def fetch(folder: Path) -> None:
     """Download the packages with apt and put the texts of each set into `folder`/set."""
     sources = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))["source"]
+    for name in {one["set"] for one in sources}:
+        shutil.rmtree(folder / name, ignore_errors=True)
     for package in dict.fromkeys(one["package"] for one in sources):
         with unpacked(package) as place:
             for one in sources:
@@ -39,7 +42,7 @@ def unpacked(package: str) -> Iterator[Path]:
 
 
 def copy_texts(place: Path, target: Path, **source: str | list[str]) -> None:
-    """Copy the files of a source, a table of texts.toml, whose names are not taken. Help pages become Markdown."""
+    """Copy the files of a source, a table of texts.toml, unless its name is taken. Help pages become Markdown."""
     prefix, only = str(source.get("prefix", "")), source.get("only")
     for path in sorted(place.glob(str(source["files"]))):
         if re.match(str(source.get("match", "")), path.name) and (only is None or path.name in only):

@@ -86,6 +86,7 @@ class RefusalOutcome:
             "kind": self.question.kind,
             "question": self.question.text,
             "confidence": self.confidence,
+            "certainty": self.certainty,
             "answered": self.answered,
             "outcome": self.outcome,
             "right": self.right,

@@ -557,10 +557,7 @@ def refusal_text(language: str, closest: Sequence[Citation]) -> str:
 
 
 def _doubt_note(certainty: float) -> str:
-    return (
-        f"The chance that the best sentence answers the question is {certainty:.0%}: others are nearly as good, or its"
-        " chunk is not among the first."
-    )
+    return f"The chance that the best sentence answers the question is only {certainty:.0%}."
 
 
 def _reasoning(

@@ -95,8 +95,11 @@ def certainty_of(evidence: AnswerEvidence, scored: Sequence[ScoredSentence]) -> 
     """Return the chance that the first of the `scored` sentences answers the question, 0 to 1, to four digits.
 
     It is higher the more this sentence leads over the mean of the best five, the nearer it is to the question, and the
-    earlier its chunk ranks; and lower if a figure's unit or the rest of the question is far from it.
+    earlier its chunk ranks; and lower if a figure's unit or the rest of the question is far from it. The only sentence
+    gets 1, because there is none that might be meant instead.
     """
+    if len(scored) == 1:
+        return 1.0
     best, first = scored[0], scored[:_COMPARED]
     values = {
         **evidence.as_dict(),

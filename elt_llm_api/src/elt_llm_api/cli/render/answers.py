@@ -31,7 +31,9 @@ def _evidence_lines(result: QueryResult, heading: str) -> Iterator[str]:
     """Return the lines below an answer: a warning if it is uncertain, citations, unsupported sentences and notes."""
     if result.outcome == "uncertain":
         yield ""
-        yield click.style(f"{UNCERTAIN_TEXT} Confidence {result.confidence:.0%}.", bold=True)
+        yield click.style(
+            f"{UNCERTAIN_TEXT} Confidence that the documents hold it: {result.confidence:.0%}.", bold=True
+        )
     if result.citations:
         yield ""
         yield click.style(heading if result.answered else "Closest chunks", bold=True)

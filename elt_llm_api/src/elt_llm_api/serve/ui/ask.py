@@ -419,7 +419,7 @@ class AskTab:
         asking = [self._question, self._collections, self._profile, self._state]
         outputs = [self._question, self._collections, self._pickers.changes, *shown]
         answering: dict[str, Any] = {"concurrency_limit": None, "trigger_mode": "multiple", **controls.QUIET_EVENT}
-        settling = [self._state], [self._earlier, self._question, *self._sources.outputs]
+        settling = [self._state], [self._earlier, *self._sources.outputs]
         asked = self._question.submit(self.ask, asking, outputs, **answering)
         chosen = self._chat.example_select(self.ask_example, asking[1:], outputs, **answering)
         commanded = self._command.change(self.run_command, [self._command, *asking[1:]], outputs, **answering)
@@ -469,13 +469,11 @@ class AskTab:
         return gr.update(choices=controls.conversation_choices(self._services, principal))
 
     def settle(self, state: ConversationState, request: gr.Request) -> controls.ComponentUpdates:
-        """Refresh the list of conversations, the button and the sources after an answer.
+        """Refresh the list of conversations and the sources after an answer.
 
-        Button and sources are sent again, because a page that is still drawing an answer may miss its last update.
+        The sources are sent again, because a page that is still drawing an answer may miss its last update.
         """
-        running = self._conversation.pending.is_running(str(request.session_hash))  # the next question
-        box = {} if running else {self._question: self._idle_box()}
-        return {self._earlier: self.list_conversations(request), **box, **self._sources.show(state.cards)}
+        return {self._earlier: self.list_conversations(request), **self._sources.show(state.cards)}
 
     async def ask(
         self,

@@ -81,7 +81,7 @@ class AnswerWithConfidence(ResultModel):
     outcome: AnswerOutcome = Field(
         description="`answered`; `uncertain`, if the answer may well be wrong; or `not found`."
     )
-    confidence: float = Field(description="Probability that the answer is right, 0 to 1.")
+    confidence: float = Field(description="Chance that the documents hold the answer, 0 to 1.")
 
 
 class AnswerResult(AnswerWithConfidence):
