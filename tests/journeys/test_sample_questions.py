@@ -1,8 +1,12 @@
 """The required quality of answers to the sample questions with the real embedding model."""
 
+import re
 from typing import Any
 
 import pytest
+from elt_llm_core.results import UNCERTAIN_TEXT
+from processes.command_line import PROJECT, run_process
+from processes.demonstration import Demo
 
 
 def test_the_right_page_is_cited_for_nine_of_ten_answerable_questions(answers: dict[str, Any]) -> None:
@@ -40,3 +44,14 @@ def test_at_most_half_of_the_words_of_a_typical_sample_question_occur_in_its_gol
 def test_every_claim_of_an_answer_is_cited(answers: dict[str, Any]) -> None:
     for row in answers["results"]:
         assert "[1]" in row["answer"] or not row["answered"], row
+
+
+def test_the_answers_shown_in_the_readme_are_printed_and_are_not_marked_as_uncertain(demo: Demo) -> None:
+    page = (PROJECT / "README.md").read_text(encoding="utf-8")
+    shown = re.findall(r'^\$ uv run elt-llm ask "([^"]+)" -c demo\n(.*?)^\.\.\.$', page, re.DOTALL | re.MULTILINE)
+    assert len(shown) == 2
+    for question, lines in shown:
+        ended = run_process("ask", question, "-c", "demo", folder=demo.folder)
+        assert ended.code == 0, ended.err
+        assert lines.strip() in ended.out
+        assert UNCERTAIN_TEXT not in ended.out

@@ -46,8 +46,11 @@ def test_the_certainty_is_higher_the_more_the_best_sentence_leads_and_the_earlie
     assert certainty_of(replace(NO_EVIDENCE, unit_distance=1.0), close) < certainties[1]
 
 
-def test_the_only_sentence_is_certain() -> None:
+def test_the_only_sentence_and_a_table_row_are_certain() -> None:
     assert certainty_of(NO_EVIDENCE, scored(0.1, coverage=0.0)) == 1.0
+    sentences = scored(1.0, 0.9, coverage=0.5)
+    row = replace(sentences[0], candidate=replace(sentences[0].candidate, kind="row"))
+    assert certainty_of(NO_EVIDENCE, sentences) < certainty_of(NO_EVIDENCE, [row, sentences[1]]) == 1.0
 
 
 def test_the_certainty_compares_the_best_sentence_with_the_best_five_only() -> None:

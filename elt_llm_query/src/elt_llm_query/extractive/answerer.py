@@ -446,7 +446,8 @@ class ExtractiveAnswerer:
             quotes, opening = self._quote_sentences(context, read, scored, max_sentences, certain=outcome == "answered")
         numbers, citations = number_quotes(quotes)
         text = opening + self._write(quotes, numbers)
-        return self._marked(Answer(text, citations, outcome, confidence, reasoning), certainty_of(evidence, scored))
+        certainty = 1.0 if asked_list else certainty_of(evidence, scored)
+        return self._marked(Answer(text, citations, outcome, confidence, reasoning), certainty)
 
     def _marked(self, answer: Answer, certainty: float) -> Answer:
         """Return the answer with its certainty, as uncertain if this is low."""

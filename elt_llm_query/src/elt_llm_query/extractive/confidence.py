@@ -96,11 +96,11 @@ def certainty_of(evidence: AnswerEvidence, scored: Sequence[ScoredSentence]) -> 
 
     It is higher the more this sentence leads over the mean of the best five, the nearer it is to the question, and the
     earlier its chunk ranks; and lower if a figure's unit or the rest of the question is far from it. The only sentence
-    gets 1, because there is none that might be meant instead.
+    gets 1, because there is none that might be meant instead. So does a table row, for which no weights were fitted.
     """
-    if len(scored) == 1:
-        return 1.0
     best, first = scored[0], scored[:_COMPARED]
+    if len(scored) == 1 or best.candidate.kind == "row":
+        return 1.0
     values = {
         **evidence.as_dict(),
         "lead": best.score - sum(one.score for one in first) / len(first),
