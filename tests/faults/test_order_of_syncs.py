@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,10 @@ from stored.folders import run_ingest
 if __name__ == "__main__":
     run_ingest(Path(sys.argv[1]), Path(sys.argv[2]))
 """
-CALL = re.compile(r"^\d+\s+(?:fsync|fdatasync)\(\d+<([^>]{1,500})>\)\s+= 0")
-RENAME = re.compile(r'^\d+\s+rename(?:at2?)?\(.{0,200}"([^"]{1,500})".{0,200}"([^"]{1,500})"')
+SYNC = re.compile(r"(?:fsync|fdatasync)\(\d+<([^>]{1,500})>")
+RENAME = re.compile(r'rename(?:at2?)?\(.{0,200}"([^"]{1,500})".{0,200}"([^"]{1,500})"')
+UNFINISHED = " <unfinished ...>"
+RESUMED = re.compile(r"<\.\.\. \w{1,20} resumed>")
 
 
 @pytest.fixture(scope="module")
@@ -48,15 +51,39 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
         str(log),
     ]
     subprocess.run([*trace, *command, str(docs), support], check=True)
-    return data_dir, list(filter(None, map(_call, log.read_text().splitlines())))
+    return data_dir, list(_successful_calls(log.read_text().splitlines()))
 
 
-def _call(line: str) -> str:
-    if synced := CALL.match(line):
-        return f"sync {synced.group(1)}"
-    if renamed := RENAME.match(line):
-        return f"rename {renamed.group(1)} {renamed.group(2)}"
-    return ""
+def _successful_calls(lines: list[str]) -> Iterator[str]:
+    """Yield each call when it has ended: strace splits its line if another thread makes a call in the meantime."""
+    unfinished: dict[str, str] = {}
+    for line in lines:
+        process, _, call = line.partition(" ")
+        call = call.lstrip()
+        if call.endswith(UNFINISHED):
+            unfinished[process] = call.removesuffix(UNFINISHED)
+            continue
+        if resumed := RESUMED.match(call):
+            call = unfinished.pop(process) + call[resumed.end() :]
+        if not call.endswith("= 0"):
+            continue
+        if synced := SYNC.match(call):
+            yield f"sync {synced.group(1)}"
+        elif renamed := RENAME.match(call):
+            yield f"rename {renamed.group(1)} {renamed.group(2)}"
+
+
+def test_calls_whose_lines_are_split_are_read_as_calls() -> None:
+    lines = [
+        "7  fsync(5</data/a> <unfinished ...>",
+        "8  fdatasync(6</data/b>) = 0",
+        '9  rename("/data/c", "/data/d" <unfinished ...>',
+        "7  <... fsync resumed>) = 0",
+        "8  fsync(6</data/e>) = -1 EIO (Input/output error)",
+        "9  <... rename resumed>) = 0",
+        "8  +++ exited with 0 +++",
+    ]
+    assert list(_successful_calls(lines)) == ["sync /data/b", "sync /data/a", "rename /data/c /data/d"]
 
 
 def test_every_file_of_a_generation_is_on_disk_before_the_generation_is_published(

@@ -13,7 +13,8 @@ from optional import needs
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+# The first is Chromium without the window, which takes half the processor time of `chromium --headless`.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 
 @contextmanager
@@ -24,7 +25,7 @@ def open_browser() -> Iterator[Browser]:
 
     program = next(filter(None, map(shutil.which, NAMES)), None)
     if program is None:
-        pytest.skip("needs Chromium: apt-get install chromium")
+        pytest.skip("needs Chromium: apt-get install chromium-headless-shell")
     with sync_playwright() as playwright:
         # Run as root, for example in a container, Chromium cannot use its sandbox.
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
