@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import click
 from elt_llm_core.errors import UsageError
@@ -36,23 +36,13 @@ SIGNIFICANCE_LEVEL = 0.05
 MOST_NOTES = 5
 
 
-@dataclass(frozen=True)
-class OutputFiles:
-    """The files to write: results per question, and the HTML report."""
-
-    per_query: Path | None
-    html: Path | None
-
-    @classmethod
-    def of(cls, folder: Path, per_query: Path | None, html: Path | None) -> Self:
-        """Resolve the paths relative to `folder`. Raises UsageError for a file that cannot be written."""
-        files = [None if file is None else folder / file for file in (per_query, html)]
-        for file in filter(None, files):
-            if file.is_dir() or not file.parent.is_dir():
-                raise UsageError(f"{file} cannot be written.", hint="Name a file in an existing folder.")
-        if files[0] is not None and files[0] == files[1]:
-            raise UsageError("--per-query and --html name the same file.", hint="Name two files.")
-        return cls(*files)
+def check_output_files(html: Path | None, per_query: Path | None = None) -> None:
+    """Raise UsageError for a file that cannot be written, or if both are the same."""
+    for file in filter(None, (per_query, html)):
+        if file.is_dir() or not file.parent.is_dir():
+            raise UsageError(f"{file} cannot be written.", hint="Name a file in an existing folder.")
+    if html is not None and html == per_query:
+        raise UsageError("--per-query and --html name the same file.", hint="Name two files.")
 
 
 @dataclass(frozen=True)
@@ -68,12 +58,12 @@ class EvaluationOutcome:
     failed: Sequence[str]
 
 
-def print_evaluation(evaluated: EvaluationOutcome, files: OutputFiles, *, as_json: bool) -> int:
-    """Print and write the results; return 1 if a metric is below its threshold, else 0."""
-    if files.per_query is not None:
-        write_output(files.per_query, "".join(_result_lines(evaluated)))
-    if files.html is not None:
-        write_output(files.html, html_report(evaluated))
+def print_evaluation(evaluated: EvaluationOutcome, per_query: Path | None, html: Path | None, *, as_json: bool) -> int:
+    """Print the results, and write them to the named files. Return 1 if a metric is below its threshold, else 0."""
+    if per_query is not None:
+        write_output(per_query, "".join(_result_lines(evaluated)))
+    if html is not None:
+        write_output(html, html_report(evaluated))
     print_result(
         _evaluation_json(evaluated), map(strip_control_characters, evaluation_lines(evaluated)), as_json=as_json
     )
