@@ -268,19 +268,13 @@ def _write_member(package: zipfile.ZipFile, name: str, content: Path | bytes) ->
     info = zipfile.ZipInfo(name, _TIMESTAMP)
     info.compress_type = zipfile.ZIP_STORED if name.endswith(_PACKED) else zipfile.ZIP_DEFLATED
     info.external_attr, info.file_size = 0o600 << 16, _size(content)
-    digest, size = hashlib.sha256(), 0
-    with package.open(info, "w") as member:
-        for chunk in _chunks(content):
+    digest = hashlib.sha256()
+    source = BytesIO(content) if isinstance(content, bytes) else content.open("rb")
+    with source, package.open(info, "w") as member:
+        while chunk := source.read(_CHUNK):
             member.write(chunk)
             digest.update(chunk)
-            size += len(chunk)
-    return {"size": size, "sha256": digest.hexdigest()}
-
-
-def _chunks(content: Path | bytes) -> Iterator[bytes]:
-    with BytesIO(content) if isinstance(content, bytes) else content.open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            yield chunk
+    return {"size": info.file_size, "sha256": digest.hexdigest()}
 
 
 def _size(content: Path | bytes) -> int:

@@ -36,7 +36,7 @@ def create_command(
     extras: tuple[str, ...],
     force: bool,
     as_json: bool,
-) -> int:
+) -> None:
     """Write FILE, which installs elt-llm on a machine of the same kind, with the same Python, without a network.
 
     FILE contains the packages of uv.lock and of this clone, the models that the settings name, the configuration, and
@@ -66,7 +66,6 @@ def create_command(
         creation.collect_wheels({*extras, *creation.needed_extras(loaded.settings)}, folder, say)
         report = creation.write_bundle(parts, sorted(folder.glob("*.whl")), target)
     print_result(asdict(report), _report_lines(report), as_json=as_json)
-    return 0
 
 
 def _add_collections(parts: "BundleParts", context: CommandContext, names: Sequence[str], folder: Path) -> None:
@@ -99,7 +98,7 @@ def _report_lines(report: "BundleReport") -> list[str]:
 @json_command
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER")
-def install_command(context: CommandContext, file: Path, folder: Path, as_json: bool) -> int:
+def install_command(context: CommandContext, file: Path, folder: Path, as_json: bool) -> None:
     """Install the bundle FILE into the new FOLDER. The network is not used.
 
     All checksums are checked before anything is written. On a machine without elt-llm, the file installs itself:
@@ -115,7 +114,6 @@ def install_command(context: CommandContext, file: Path, folder: Path, as_json: 
     launcher = str(target / LAUNCHER)
     lines = [f"Installed. Try: {strip_control_characters(launcher)} demo"]
     print_result({"command": launcher, "machine": manifest["machine"]}, lines, as_json=as_json)
-    return 0
 
 
 def _say(line: str) -> None:
