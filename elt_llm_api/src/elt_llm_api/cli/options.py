@@ -66,9 +66,7 @@ profile_option = click.option(
 
 def json_command(function: Callable[..., int | None]) -> click.Command:
     """Build a command from a function whose first parameter is the CommandContext, and add the option `--json`."""
-    command = click.command()(pass_command_context(function))
-    command.params.append(click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document."))
-    return command
+    return json_option(click.command()(pass_command_context(function)))
 
 
 class WholeNumber(click.IntRange):
@@ -137,10 +135,7 @@ def global_options(*, hidden: bool) -> list[click.Option]:
 def _store_global_option(context: click.Context, parameter: click.Parameter, value: object) -> None:
     """Store a global option's value for the command. If the option occurs twice, the last value is used."""
     if value:
-        changes: dict[str, Any] = {str(parameter.name): value}
-        if (call := context.find_object(CommandContext)) is None:
-            raise RuntimeError("global options need a CommandContext to store their values in")
-        context.obj = replace(call, **changes)
+        context.obj = replace(context.obj, **{str(parameter.name): value})
 
 
 def _set_verbosity(context: click.Context, parameter: click.Parameter, value: int) -> None:
