@@ -91,12 +91,13 @@ def collections(loaded: LoadedSettings) -> CheckVerdict:
     with open_store(loaded.workspace) as store:
         records = store.collections.all()
         published = {one.name: store.folder(one.name) / str(one.published) for one in records if one.published}
+    names = ", ".join(record.name for record in records) or "none"
     if loaded.workspace.is_shared:  # index files that are missing here are built when a question is asked
-        return ok(", ".join(record.name for record in records) or "none")
+        return ok(names)
     lost = [name for name, folder in published.items() if not (folder / "passport.json").is_file()]
     if lost:
         return failure(f"without an index: {', '.join(lost)}", "Run: elt-llm verify, which rebuilds it from the store")
-    return ok(", ".join(record.name for record in records) or "none")
+    return ok(names)
 
 
 def database_server(loaded: LoadedSettings) -> CheckVerdict:
@@ -149,19 +150,18 @@ def vector_database(loaded: LoadedSettings) -> CheckVerdict:
         from elt_llm_core.index.pgvector import describe_points
 
         return ok(describe_points(loaded.workspace, is_chosen=index.backend == "pgvector"))
-    waiting = [it for it in LineageRecord(folder).all() if it.kept is None] if folder.is_dir() else []
-    used = sorted({it.settings.url for it in LineageRecord(folder).all()}) if folder.is_dir() else []
-    if index.backend == "local" and not used:
-        return ok("not checked: index.backend is local")
+    lineages = LineageRecord(folder).all()
+    if not lineages:
+        local, empty = "not checked: index.backend is local", f"index.url is {index.url}; nothing is stored there yet"
+        return ok(local if index.backend == "local" else empty)
     with PointDatabases(folder) as databases:
-        for lineage in LineageRecord(folder).all():
+        for lineage in lineages:
             databases.get(lineage.settings, lineage.fingerprint).count(PointsView(lineage.name, 0))
-        if not used:
-            return ok(f"index.url is {index.url}; nothing is stored there yet")
+    used = sorted({it.settings.url for it in lineages})
     without_tls = [url for url in used if url.startswith("http://") and urlsplit(url).hostname not in _LOOPBACK]
     if without_tls and database_key(os.environ):
         return warning(f"the key is sent to {without_tls[0]} without encryption", "Set index.url to an https address")
-    if waiting:
+    if any(it.kept is None for it in lineages):
         return ok(f"{', '.join(used)}; the next writing command deletes vectors that are no longer used")
     return ok(", ".join(used))
 

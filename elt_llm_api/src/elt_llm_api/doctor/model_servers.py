@@ -185,9 +185,4 @@ def _name_list(names: list[str]) -> str:
     return ", ".join(names[:_MOST_LISTED]) + more or "no models"
 
 
-CHECKS = {
-    "ollama": ollama,
-    "ollama host": ollama_host,
-    "openai_like": openai_like,
-    "llama_cpp": llama_cpp,
-}
+CHECKS = {"ollama": ollama, "ollama host": ollama_host, "openai_like": openai_like, "llama_cpp": llama_cpp}
