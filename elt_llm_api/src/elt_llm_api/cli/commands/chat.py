@@ -16,18 +16,13 @@ from elt_llm_core.state.sessions import ConversationTurn, SessionRecord, Session
 from elt_llm_core.utilities import Closeable
 
 from elt_llm_api.cli.commands.ask import open_engine_for
-from elt_llm_api.cli.options import (
-    CommandContext,
-    confirm_or_abort,
-    pass_command_context,
-    profile_option,
-    yes_option,
-)
+from elt_llm_api.cli.options import CommandContext, confirm_or_abort, pass_command_context, profile_option, yes_option
 from elt_llm_api.cli.render.answers import StreamPrinter, answer_lines, chunk_lines
 from elt_llm_api.cli.render.messages import message_lines
 from elt_llm_api.display.text import (
     align_columns,
     count_noun,
+    error_json,
     local_time,
     one_line,
     print_error,
@@ -449,8 +444,7 @@ def converse_in_json(session: ChatSession) -> int:
             result = session.ask(line)
         except EltError as error:
             failed = True
-            details = {"type": type(error).__name__, "message": str(error), "hint": error.hint}
-            reply = {"asked": line, "error": details}
+            reply = {"asked": line, **error_json(error)}
         else:
             reply = {"session": session.session_id, "asked": line, "result": result.model_dump(mode="json")}
         print_json(reply, indent=None)

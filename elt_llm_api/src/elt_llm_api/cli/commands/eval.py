@@ -274,7 +274,7 @@ def _open_collection(loaded: "LoadedSettings", collection: str) -> "Iterator[tup
             yield store, generation, embedding
 
 
-def _run_mode(context: CommandContext, mode: str, options: EvaluationOptions) -> int:
+def _run_mode(context: CommandContext, mode: str, options: EvaluationOptions) -> None:
     from elt_llm_core.settings.profiles import load_profile
 
     _reject_other_options(mode, options)
@@ -283,14 +283,15 @@ def _run_mode(context: CommandContext, mode: str, options: EvaluationOptions) ->
     [profile] = options.profiles or (DEFAULT_PROFILE,)
     asking = RefusalSettings(options, loaded, load_profile(profile, loaded).apply_to(loaded.settings))
     if mode == "--calibrate":
-        return render.print_calibration(calibrate_collection(asking, collection), collection, as_json=options.as_json)
-    if directory is None:
+        render.print_calibration(calibrate_collection(asking, collection), collection, as_json=options.as_json)
+    elif directory is None:
         report, weights = measure_refusals_of_collection(asking, collection)
-        return render.print_refusals(report, weights, options.html, as_json=options.as_json)
-    if mode == "--gold-answers":
-        return render.print_gold(measure_gold_answers(asking, directory), as_json=options.as_json)
-    report = measure_refusals_of_set(asking, directory)
-    return render.print_refusals(report, "shipped", options.html, as_json=options.as_json)
+        render.print_refusals(report, weights, options.html, as_json=options.as_json)
+    elif mode == "--gold-answers":
+        render.print_gold(measure_gold_answers(asking, directory), as_json=options.as_json)
+    else:
+        report = measure_refusals_of_set(asking, directory)
+        render.print_refusals(report, "shipped", options.html, as_json=options.as_json)
 
 
 def _reject_other_options(mode: str, options: EvaluationOptions) -> None:
@@ -313,7 +314,7 @@ def _reject_other_options(mode: str, options: EvaluationOptions) -> None:
         )
 
 
-def evaluate_answers(context: CommandContext, file: Path, collection: str, options: EvaluationOptions) -> int:
+def evaluate_answers(context: CommandContext, file: Path, collection: str, options: EvaluationOptions) -> None:
     """Ask labelled questions, and print how often the right page is cited and how often questions are refused."""
     from elt_llm_core.text.stems import KeywordTokeniser
     from elt_llm_query.evaluate.answers import measure_answers
@@ -345,7 +346,6 @@ def evaluate_answers(context: CommandContext, file: Path, collection: str, optio
         ("question words in the gold", f"{report.overlap:.1%} (median)"),
     ]
     print_result(report.to_json(), align_columns(figures), as_json=options.as_json)
-    return 0
 
 
 _OUTPUT_FILE = click.Path(path_type=Path, dir_okay=False)
@@ -397,12 +397,14 @@ def command(context: CommandContext, /, **given: Any) -> int:
     paths = {name: context.working_directory / value for name, value in given.items() if isinstance(value, Path)}
     options = EvaluationOptions(**{**given, **paths})
     if mode := options.answer_mode():
-        return _run_mode(context, mode, options)
+        _run_mode(context, mode, options)
+        return 0
     sources = (options.directory is not None) + (options.answers is not None) + options.from_documents
     if sources != 1 or (options.directory is None) == (options.collection is None):
         raise UsageError("Name a DIR, or --from-documents with -c NAME, or --answers FILE with -c NAME.", hint=_HINT)
     if options.questions is not None and not options.from_documents:
         raise UsageError("--questions needs --from-documents.", hint=_HINT)
     if options.answers is not None and options.collection is not None:
-        return evaluate_answers(context, options.answers, options.collection, options)
+        evaluate_answers(context, options.answers, options.collection, options)
+        return 0
     return evaluate_retrieval(context, options)

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 @click.option("--watch", is_flag=True, help="Keep running, and ingest again whenever a file changes.")
 @click.option("--dry-run", is_flag=True, help="Show what would change; write nothing.")
 @click.option(
-    "--rebuild",
-    is_flag=True,
-    help="Read and index everything again, for example with another embedding model.",
+    "--rebuild", is_flag=True, help="Read and index everything again, for example with another embedding model."
 )
 @click.option("--resume", is_flag=True, help="Continue after a rollback, from the published generation.")
 @click.option("--allow-delete", is_flag=True, help="Remove documents even if many are missing at once.")
@@ -77,17 +75,6 @@ def command(  # noqa: PLR0913 - one parameter for each option
         reports = session.run(lambda: progress_display(quiet=as_json))
     _print_reports(reports, report_file, as_json=as_json)
     return exit_code_of(reports)
-
-
-def run_ingest(
-    context: CommandContext, collection: str, paths: tuple[Path, ...], *, command_line: str, quiet: bool
-) -> "IngestReport":
-    """Ingest paths into a collection and return the report."""
-    from elt_llm_ingest.session import CollectionTask, IngestSession
-
-    with IngestSession(CollectionTask(collection, paths), context.load(), {}, command_line) as session:
-        [report] = session.run(lambda: progress_display(quiet=quiet))
-    return report  # type: ignore[return-value]  # one collection has one report
 
 
 def _check_arguments(paths: tuple[str, ...], collection: str | None, job: str | None) -> None:

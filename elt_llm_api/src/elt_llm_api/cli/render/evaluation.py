@@ -265,13 +265,12 @@ def _first_relevant_rank(result: "QuestionResult") -> int | None:
 WEIGHTS = {"shipped": "as shipped", "calibrated": "as calibrated", "stale": "as shipped (the calibration is stale)"}
 
 
-def print_refusals(report: "RefusalReport", weights: "CalibrationState", html: Path | None, *, as_json: bool) -> int:
-    """Print the results of `elt-llm eval --refusals`, write the page `html` if it is named, and return exit code 0."""
+def print_refusals(report: "RefusalReport", weights: "CalibrationState", html: Path | None, *, as_json: bool) -> None:
+    """Print the results of `elt-llm eval --refusals`, and write the page `html` if it is named."""
     if html is not None:
         write_output(html, refusal_page(report))
     lines = map(strip_control_characters, refusal_lines(report, weights))
     print_result({**report.to_json(), "weights": weights}, lines, as_json=as_json)
-    return 0
 
 
 def refusal_lines(report: "RefusalReport", weights: "CalibrationState") -> Iterator[str]:
@@ -323,8 +322,8 @@ def refusal_page(report: "RefusalReport") -> str:
     )
 
 
-def print_gold(report: "GoldAnswerReport", *, as_json: bool) -> int:
-    """Print how often quotes contain the gold answers (`elt-llm eval --gold-answers`), and return exit code 0."""
+def print_gold(report: "GoldAnswerReport", *, as_json: bool) -> None:
+    """Print how often quotes contain the gold answers (`elt-llm eval --gold-answers`)."""
     from elt_llm_query.evaluate.answers import SENTENCES
 
     rows = [["most sentences", "contain an answer", "and not refused", "wrongly refused"]]
@@ -338,14 +337,12 @@ def print_gold(report: "GoldAnswerReport", *, as_json: bool) -> int:
         *align_columns(rows),
     ]
     print_result(report.to_json(), lines, as_json=as_json)
-    return 0
 
 
-def print_calibration(fitted: "FittedCalibration", collection: str, *, as_json: bool) -> int:
-    """Print the calibration and its quality, and return exit code 0."""
+def print_calibration(fitted: "FittedCalibration", collection: str, *, as_json: bool) -> None:
+    """Print the calibration and its quality."""
     lines = map(strip_control_characters, calibration_lines(fitted, collection))
     print_result({"collection": collection, **fitted.to_json()}, lines, as_json=as_json)
-    return 0
 
 
 def calibration_lines(fitted: "FittedCalibration", collection: str) -> Iterator[str]:
