@@ -14,6 +14,7 @@ from elt_llm_api.display.text import count_noun, print_result, strip_control_cha
 
 if TYPE_CHECKING:
     from elt_llm_api.bundle.creation import BundleParts, BundleReport
+    from elt_llm_api.bundle.installer import Say
 
 _HELP = {
     "create": "Write a bundle: packages, models, configuration, collections.",
@@ -59,7 +60,7 @@ def create_command(
         parts.files |= {name: text.encode() for name, text in starting_files(ollama=False).items()}
     creation.add_configuration(parts, loaded)
     creation.add_models(parts, loaded)
-    say = _silent if as_json else _say
+    say = _progress_printer(quiet=as_json)
     with creation.working_folder(target) as folder:
         if collections:
             _add_collections(parts, context, collections, folder)
@@ -108,7 +109,7 @@ def install_command(context: CommandContext, file: Path, folder: Path, as_json: 
 
     target = context.working_directory / folder
     try:
-        manifest = install_bundle(context.working_directory / file, target, _silent if as_json else _say)
+        manifest = install_bundle(context.working_directory / file, target, _progress_printer(quiet=as_json))
     except BundleError as error:
         raise EltError(str(error), hint=error.hint) from error
     launcher = str(target / LAUNCHER)
@@ -116,9 +117,6 @@ def install_command(context: CommandContext, file: Path, folder: Path, as_json: 
     print_result({"command": launcher, "machine": manifest["machine"]}, lines, as_json=as_json)
 
 
-def _say(line: str) -> None:
-    click.echo(strip_control_characters(line), err=True)
-
-
-def _silent(_line: str) -> None:
-    """Ignore the line of progress: with --json, only the result is printed."""
+def _progress_printer(*, quiet: bool) -> "Say":
+    """Return a function that prints a line of progress on stderr, or ignores it if `quiet`."""
+    return (lambda _: None) if quiet else lambda line: click.echo(strip_control_characters(line), err=True)
