@@ -3,6 +3,7 @@
 import difflib
 import logging
 import sys
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -179,9 +180,11 @@ class LazyGroup(click.Group):
         self.table = {entry.name: entry for entry in table}
 
     @classmethod
-    def of_module(cls, name: str, module: str, descriptions: Mapping[str, str], *, help: str) -> Self:  # noqa: A002
-        """Build a group whose subcommands are the functions `NAME_command` of a module."""
-        entries = [CommandEntry(one, module, text, attribute=f"{one}_command") for one, text in descriptions.items()]
+    def of_module(cls, module: str, *, help: str) -> Self:  # noqa: A002
+        """Build the group that is named like its module, and whose subcommands are the functions `NAME_command` there."""
+        name = module.rpartition(".")[2]
+        table = tomllib.loads(Path(__file__).with_name("subcommand_table.toml").read_text(encoding="utf-8"))[name]
+        entries = [CommandEntry(one, module, text, attribute=f"{one}_command") for one, text in table.items()]
         return cls(name, entries, help=help)
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -16,13 +16,7 @@ if TYPE_CHECKING:
     from elt_llm_api.bundle.creation import BundleParts, BundleReport
     from elt_llm_api.bundle.installer import Say
 
-_HELP = {
-    "create": "Write a bundle: packages, models, configuration, collections.",
-    "install": "Install a bundle into a new folder.",
-}
-command = LazyGroup.of_module(
-    "bundle", __name__, _HELP, help="Make or install a bundle for a machine without a network."
-)
+command = LazyGroup.of_module(__name__, help="Make or install a bundle for a machine without a network.")
 
 
 @json_command

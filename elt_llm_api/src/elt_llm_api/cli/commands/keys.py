@@ -14,12 +14,7 @@ from elt_llm_api.display.text import align_columns, local_time, print_json, prin
 if TYPE_CHECKING:
     from elt_llm_core.state.keys import KeyRecord, KeyTable
 
-_HELP = {
-    "add": "Create a key and print its secret, once.",
-    "list": "List the keys and their permissions.",
-    "revoke": "Revoke a key; the server refuses it from then on.",
-}
-command = LazyGroup.of_module("keys", __name__, _HELP, help="Manage the API keys of the server and their permissions.")
+command = LazyGroup.of_module(__name__, help="Manage the API keys of the server and their permissions.")
 
 
 @contextmanager

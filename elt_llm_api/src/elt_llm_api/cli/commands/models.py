@@ -12,15 +12,7 @@ from elt_llm_api.display.text import align_columns, print_json, print_result
 if TYPE_CHECKING:
     from elt_llm_core.settings.tree import Settings
 
-_HELP = {
-    "list": "List the installed models and those that can be pulled.",
-    "pull": "Download a known model and install it.",
-    "add": "Install a model from a folder.",
-    "remove": "Delete an installed model.",
-}
-command = LazyGroup.of_module(
-    "models", __name__, _HELP, help="Manage cross-encoders, which rank chunks on this machine."
-)
+command = LazyGroup.of_module(__name__, help="Manage cross-encoders, which rank chunks on this machine.")
 
 
 def _open(context: CommandContext) -> "tuple[Settings, Path]":

@@ -16,13 +16,7 @@ if TYPE_CHECKING:
     from elt_llm_consumer.review.reviews import ReviewOverview
 
 _COLOURS = {"APPROVED": "green", "REJECTED": "red", "NEEDS_CLARIFICATION": "yellow"}
-_HELP = {
-    "import": "Import reviews from a filled-in sheet.",
-    "status": "List the reviews of rows.",
-    "history": "List all reviews of one row.",
-    "stale": "List rows whose source text changed.",
-}
-command = LazyGroup.of_module("review", __name__, _HELP, help="Import and list reviews of the rows of a job.")
+command = LazyGroup.of_module(__name__, help="Import and list reviews of the rows of a job.")
 
 
 @json_command
