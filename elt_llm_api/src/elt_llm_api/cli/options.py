@@ -181,7 +181,7 @@ class LazyGroup(click.Group):
 
     @classmethod
     def of_module(cls, module: str, *, help: str) -> Self:  # noqa: A002
-        """Build the group that is named like its module, and whose subcommands are the functions `NAME_command` there."""
+        """Build the group named like its module, whose subcommands are the functions `NAME_command` in it."""
         name = module.rpartition(".")[2]
         table = tomllib.loads(Path(__file__).with_name("subcommand_table.toml").read_text(encoding="utf-8"))[name]
         entries = [CommandEntry(one, module, text, attribute=f"{one}_command") for one, text in table.items()]

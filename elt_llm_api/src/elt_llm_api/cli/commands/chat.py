@@ -161,11 +161,6 @@ class ChatSession(Closeable):
             raise UsageError("No question has been asked yet.", hint="Ask something first.")
         return turns[-1]
 
-    @property
-    def writes(self) -> bool:
-        """Whether a language model writes the answers."""
-        return self.engine.llm is not None
-
     def ask(self, question: str, **options: Any) -> QueryResult:
         """Answer a question and store the turn. `options` are passed to the engine's `ask`. Raises EltError.
 
@@ -416,7 +411,7 @@ def _read_line() -> str | None:
 def _answer(session: ChatSession, line: str, printed: set[str]) -> Iterable[str]:
     if line.startswith("/"):
         return run_slash_command(session, line)
-    if session.writes and sys.stdout.isatty():
+    if session.engine.llm is not None and sys.stdout.isatty():
         printer = StreamPrinter()
         return printer.after(_with_new_notes(session.ask(line, listen=printer), printed))
     result = session.ask(line)

@@ -1,7 +1,7 @@
 """`elt-llm ingest`: update collections from files and folders."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,21 +109,20 @@ def _create_task(
 def _print_plan(session: "IngestSession", report_file: Path | None, *, as_json: bool) -> int:
     plans = session.plan()
     listed = {"plans": [plan.to_json() for plan in plans]}
-    print_result(listed, (line for plan in plans for line in plan_lines(plan)), as_json=as_json)
-    _write_report(listed, report_file, quiet=as_json)
+    _print_outcomes(listed, (line for plan in plans for line in plan_lines(plan)), report_file, as_json=as_json)
     return int(any(plan.refused for plan in plans))
 
 
 def _print_reports(reports: "Sequence[IngestReport | JobReport]", report_file: Path | None, *, as_json: bool) -> None:
-    listed = reports_as_json(reports)
-    print_result(listed, reports_lines(reports), as_json=as_json)
-    _write_report(listed, report_file, quiet=as_json)
+    _print_outcomes(reports_as_json(reports), reports_lines(reports), report_file, as_json=as_json)
 
 
-def _write_report(listed: Any, report_file: Path | None, *, quiet: bool) -> None:
+def _print_outcomes(listed: Any, lines: Iterable[str], report_file: Path | None, *, as_json: bool) -> None:
+    """Print the outcomes of files, and write them to the file of --report, if there is one."""
+    print_result(listed, lines, as_json=as_json)
     if report_file is not None:
         report_file.write_text(json.dumps(listed, ensure_ascii=False, indent=1), encoding="utf-8")
-        if not quiet:
+        if not as_json:
             click.echo(f"Wrote the outcome of every file to {report_file}")
 
 
