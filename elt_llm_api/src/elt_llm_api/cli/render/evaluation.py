@@ -1,9 +1,11 @@
 """Print evaluation results as tables and JSON, and write the HTML report."""
 
 import json
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -216,12 +218,9 @@ def _rank_shares(report: "ProfileReport") -> list[float]:
 
     The last share is that of questions for which no relevant chunk was found.
     """
-    counts = [0] * (len(RANK_STEPS) + 1)
-    for result in report.results:
-        rank = _first_relevant_rank(result)
-        steps = (number for number, (last, _) in enumerate(RANK_STEPS) if rank is not None and rank <= last)
-        counts[next(steps, -1)] += 1
-    return [count / len(report.results) for count in counts]
+    last_ranks = [last for last, _ in RANK_STEPS]
+    steps = Counter(bisect_left(last_ranks, _first_relevant_rank(result) or inf) for result in report.results)
+    return [steps[step] / len(report.results) for step in range(len(RANK_STEPS) + 1)]
 
 
 def _comparison_section(compared: "ProfileComparison") -> ReportSection:
