@@ -57,7 +57,10 @@ class EvaluationOptions:
     gold_answers: bool
 
     def answer_mode(self) -> str:
-        """Return the option that replaces the measurement of retrieval, such as `--refusals`, or an empty text."""
+        """Return the option that replaces the measurement of retrieval, such as `--refusals`, or an empty text.
+
+        Raises UsageError if there are several, and for --foreign without --refusals.
+        """
         modes = {"--calibrate": self.calibrate, "--refusals": self.refusals, "--gold-answers": self.gold_answers}
         chosen = [name for name, is_chosen in modes.items() if is_chosen]
         if self.foreign is not None and chosen != ["--refusals"]:
