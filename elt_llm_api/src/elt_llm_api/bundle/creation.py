@@ -31,7 +31,7 @@ from elt_llm_api.bundle.installer import FORMAT, FORMAT_VERSION, MAIN, MANIFEST,
 _TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # a constant, so that equal contents give equal files
 _PACKED = (".whl", ".zip", ".gguf", ".onnx")  # types of files that compression does not make smaller
 _GLIBC = re.compile(r"manylinux_(\d+)_(\d+)_")
-_OLD_TAGS = {"manylinux1_": (2, 5), "manylinux2010_": (2, 12), "manylinux2014_": (2, 17)}
+_OLD_TAGS: dict[str, tuple[int, ...]] = {"manylinux1_": (2, 5), "manylinux2010_": (2, 12), "manylinux2014_": (2, 17)}
 _MOST_WITHOUT_ZIP64 = (1 << 32) - (1 << 20)  # bytes; Python before 3.13 cannot run a larger zip file
 _CHUNK = 1 << 20  # bytes read at a time
 
@@ -268,19 +268,13 @@ def _write_member(package: zipfile.ZipFile, name: str, content: Path | bytes) ->
     info = zipfile.ZipInfo(name, _TIMESTAMP)
     info.compress_type = zipfile.ZIP_STORED if name.endswith(_PACKED) else zipfile.ZIP_DEFLATED
     info.external_attr, info.file_size = 0o600 << 16, _size(content)
-    digest, size = hashlib.sha256(), 0
-    with package.open(info, "w") as member:
-        for chunk in _chunks(content):
+    digest = hashlib.sha256()
+    source = BytesIO(content) if isinstance(content, bytes) else content.open("rb")
+    with source, package.open(info, "w") as member:
+        while chunk := source.read(_CHUNK):
             member.write(chunk)
             digest.update(chunk)
-            size += len(chunk)
-    return {"size": size, "sha256": digest.hexdigest()}
-
-
-def _chunks(content: Path | bytes) -> Iterator[bytes]:
-    with BytesIO(content) if isinstance(content, bytes) else content.open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            yield chunk
+    return {"size": info.file_size, "sha256": digest.hexdigest()}
 
 
 def _size(content: Path | bytes) -> int:
@@ -306,12 +300,10 @@ def _needed_libc(wheels: Iterable[str]) -> str:
 
 def _glibc_of(wheel: str, here: str) -> tuple[int, ...] | None:
     """Return the oldest glibc that runs a wheel: `...-manylinux_2_28_x86_64.whl` -> (2, 28). None if any does."""
-    tags = wheel.removesuffix(".whl").rpartition("-")[2].split(".")
+    known = {**_OLD_TAGS, "linux_": tuple(map(int, here.split(".")))}
     versions: list[tuple[int, ...]] = []
-    for tag in tags:
+    for tag in wheel.removesuffix(".whl").rpartition("-")[2].split("."):
         if found := _GLIBC.match(tag):
             versions.append((int(found[1]), int(found[2])))
-        versions += [version for old, version in _OLD_TAGS.items() if tag.startswith(old)]
-        if tag.startswith("linux_"):
-            versions.append(tuple(map(int, here.split("."))))
+        versions += [version for start, version in known.items() if tag.startswith(start)]
     return min(versions, default=None)

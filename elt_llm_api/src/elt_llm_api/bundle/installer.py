@@ -32,17 +32,7 @@ _CHUNK = 1 << 20  # bytes read at a time
 _MAX_MANIFEST = 4 << 20  # bytes
 _UNPACKED_COPIES = 2  # of a wheel's files: the files themselves, and their compiled modules
 _EXTRA_BYTES = 64 << 20
-_FAILURES = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-)
+_FAILURES = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, LookupError, TypeError, AttributeError)
 _COPY_AGAIN = "Copy it again, and compare its sha256 with the one that `elt-llm bundle create` printed."
 
 # Starts pip from its wheel. If Python supports IPv6, urllib3 would open a socket when it is imported, to test IPv6.

@@ -16,8 +16,9 @@ from elt_llm_api.cli.options import CommandContext, CommandEntry, LazyGroup, glo
 from elt_llm_api.display.text import print_error
 
 _TABLE = tomllib.loads(Path(__file__).with_name("command_table.toml").read_text(encoding="utf-8"))
+_JOBS = ("glossary", "catalog", "coverage", "handbook")
 _MODULES = {
-    **dict.fromkeys(("glossary", "catalog", "coverage", "handbook"), "job_commands"),
+    **dict.fromkeys(_JOBS, "job_commands"),
     "migrate-config": "commands.migrate_config",
     "replay": "commands.review",
     "search": "commands.ask",
@@ -36,22 +37,7 @@ COMMANDS = tuple(
 )
 
 RESUME_NOTE = "Run the same command again to continue where it stopped."
-_RESUMABLE = frozenset(
-    (
-        "demo",
-        "ingest",
-        "glossary",
-        "catalog",
-        "coverage",
-        "handbook",
-        "verify",
-        "recover",
-        "migrate",
-        "forget",
-        "drop",
-        "purge",
-    )
-)
+_RESUMABLE = frozenset(("demo", "ingest", *_JOBS, "verify", "recover", "migrate", "forget", "drop", "purge"))
 INTERRUPTED, TERMINATED, PIPE_CLOSED = 128 + signal.SIGINT, 128 + signal.SIGTERM, 128 + signal.SIGPIPE
 
 

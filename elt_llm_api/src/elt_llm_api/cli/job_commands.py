@@ -30,7 +30,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _JOB_OPTION = click.option(
     "--job", required=True, metavar="FILE", help="The job: a file, or a name in config/consumer."
 )
-_OPTIONS = (
+_OPTIONS: tuple[Callable[..., Any], ...] = (
     _JOB_OPTION,
     click.option(
         "--only", multiple=True, metavar="NAME", help="Generate only the row of this name or key; may be repeated."
@@ -53,18 +53,12 @@ def job_command(
     kind: str,
     description: str,
     create: "Callable[[str, JobContext], BatchJob] | None" = None,
-    *,
-    options: Sequence[Callable[..., Any]] = (),
-    narrow: "Callable[[JobFile, dict[str, Any]], JobFile] | None" = None,
-    with_gold: bool = True,
+    options: Sequence[Callable[..., Any]] = (*_OPTIONS, _GOLD_OPTION),
 ) -> click.Command:
-    """Build the command that runs one kind of job. `create` creates the job; by default, `create_job` does.
-
-    `narrow` applies the additional `options`, such as `--topics`, to the job file. `with_gold` adds `--gold`.
-    """
+    """Build the command that runs one kind of job. `create` creates the job; by default, `create_job` does."""
 
     def run(context: CommandContext, /, job: str, **values: Any) -> int:
-        return _run_job(context, kind, job, values, create, narrow)
+        return _run_job(context, kind, job, values, create)
 
     run.__doc__ = f"""{description}
 
@@ -72,7 +66,7 @@ def job_command(
     and settings are unchanged are not generated again. Exit code 1 if a row failed; the others are written.
     """
     wrapped: Callable[..., Any] = pass_command_context(run)
-    for option in reversed((*options, *_OPTIONS, *((_GOLD_OPTION,) if with_gold else ()))):
+    for option in reversed(options):
         wrapped = option(wrapped)
     return click.command(kind)(wrapped)
 
@@ -91,7 +85,6 @@ def _run_job(
     job: str,
     values: dict[str, Any],
     create: "Callable[[str, JobContext], BatchJob] | None",
-    narrow: "Callable[[JobFile, dict[str, Any]], JobFile] | None",
 ) -> int:
     file, loaded = load_job_file(context, job)
     from elt_llm_consumer.runner.plan import RowSelection
@@ -108,7 +101,7 @@ def _run_job(
     compared: list[GoldReport] = []
     request = JobRequest(
         kind,
-        narrow(file, values) if narrow else file,
+        _with_topics(file, values.get("topics")),
         RowSelection(values["only"], values["domain"], values["limit"], values["anew"]),
         dry_run=dry_run,
         create=create or create_job,
@@ -145,9 +138,9 @@ def _print_result(report: "RunReport", compared: "list[GoldReport]", context: Co
     print_result(document, chain(lines, gold_lines), as_json=as_json)
 
 
-def _with_topics(file: "JobFile", values: dict[str, Any]) -> "JobFile":
+def _with_topics(file: "JobFile", topics: tuple[str, ...] | None) -> "JobFile":
     """Return the job. If the command line names topics, they replace the topics of the job file."""
-    if not (topics := values["topics"]):
+    if not topics:
         return file
     section = file.spec.handbook.model_copy(update={"topics": topics})
     return replace(file, spec=file.spec.model_copy(update={"handbook": section}))
@@ -165,9 +158,7 @@ coverage_command = job_command("coverage", "Show how well the documents cover ea
 handbook_command = job_command(
     "handbook",
     "Derive entities and relationships from the documents alone.",
-    options=(_TOPICS_OPTION,),
-    narrow=_with_topics,
-    with_gold=False,
+    options=(_TOPICS_OPTION, *_OPTIONS),
 )
 
 

@@ -3,6 +3,7 @@
 import difflib
 import logging
 import sys
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -66,9 +67,7 @@ profile_option = click.option(
 
 def json_command(function: Callable[..., int | None]) -> click.Command:
     """Build a command from a function whose first parameter is the CommandContext, and add the option `--json`."""
-    command = click.command()(pass_command_context(function))
-    command.params.append(click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document."))
-    return command
+    return json_option(click.command()(pass_command_context(function)))
 
 
 class WholeNumber(click.IntRange):
@@ -137,10 +136,7 @@ def global_options(*, hidden: bool) -> list[click.Option]:
 def _store_global_option(context: click.Context, parameter: click.Parameter, value: object) -> None:
     """Store a global option's value for the command. If the option occurs twice, the last value is used."""
     if value:
-        changes: dict[str, Any] = {str(parameter.name): value}
-        if (call := context.find_object(CommandContext)) is None:
-            raise RuntimeError("global options need a CommandContext to store their values in")
-        context.obj = replace(call, **changes)
+        context.obj = replace(context.obj, **{str(parameter.name): value})
 
 
 def _set_verbosity(context: click.Context, parameter: click.Parameter, value: int) -> None:
@@ -184,9 +180,11 @@ class LazyGroup(click.Group):
         self.table = {entry.name: entry for entry in table}
 
     @classmethod
-    def of_module(cls, name: str, module: str, descriptions: Mapping[str, str], *, help: str) -> Self:  # noqa: A002
-        """Build a group whose subcommands are the functions `NAME_command` of a module."""
-        entries = [CommandEntry(one, module, text, attribute=f"{one}_command") for one, text in descriptions.items()]
+    def of_module(cls, module: str, *, help: str) -> Self:  # noqa: A002
+        """Build the group named like its module, whose subcommands are the functions `NAME_command` in it."""
+        name = module.rpartition(".")[2]
+        table = tomllib.loads(Path(__file__).with_name("subcommand_table.toml").read_text(encoding="utf-8"))[name]
+        entries = [CommandEntry(one, module, text, attribute=f"{one}_command") for one, text in table.items()]
         return cls(name, entries, help=help)
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -169,9 +169,11 @@ class _Explanation:
         self._explain = ExplainDetails.last(stages)
 
     def lines(self) -> Iterator[str]:
-        sections = [
-            section for stage, before in self._stages_with_retrieval() for section in self._of_stage(stage, before)
-        ]
+        sections: list[tuple[str, Iterable[str]]] = []
+        retrieve: TraceStage | None = None  # the last one before each stage
+        for stage in self._stages:
+            sections += self._of_stage(stage, retrieve)
+            retrieve = stage if stage.name == RetrieveDetails.stage else retrieve
         near_misses = near_miss_table(self._stages)
         searches = sum(stage.name == "retrieve" for stage in self._stages)
         repeated = f": the last of {searches} searches; read from all of them"
@@ -190,13 +192,6 @@ class _Explanation:
                 yield ""
                 yield click.style(heading, bold=True)
                 yield from lines
-
-    def _stages_with_retrieval(self) -> Iterator[tuple[TraceStage, TraceStage | None]]:
-        """Yield each stage of the trace, together with the last retrieval stage that precedes it."""
-        retrieve: TraceStage | None = None
-        for stage in self._stages:
-            yield stage, retrieve
-            retrieve = stage if stage.name == RetrieveDetails.stage else retrieve
 
     def _of_stage(self, stage: TraceStage, retrieve: TraceStage | None) -> Iterator[tuple[str, Iterable[str]]]:
         details = stage.details

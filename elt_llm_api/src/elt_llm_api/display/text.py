@@ -67,11 +67,16 @@ def print_error(error: "EltError", *, as_json: bool, color: bool | None = None) 
     `color` is whether the text on stderr is coloured; None: only if stderr is a terminal.
     """
     if as_json:
-        print_json({"error": {"type": type(error).__name__, "message": str(error), "hint": error.hint}})
+        print_json(error_json(error))
         return
     click.echo(f"{click.style('Error:', fg='red')} {strip_control_characters(str(error))}", err=True, color=color)
     if error.hint:
         click.echo(strip_control_characters(error.hint), err=True)
+
+
+def error_json(error: "EltError") -> dict[str, Any]:
+    """Return an error as JSON: `{"error": {"type", "message", "hint"}}`."""
+    return {"error": {"type": type(error).__name__, "message": str(error), "hint": error.hint}}
 
 
 def strip_control_characters(text: str) -> str:
@@ -112,7 +117,7 @@ def local_time(moment: str | None) -> str:
     return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def align_columns(rows: Sequence[Sequence[str]], gap: str = "  ") -> list[str]:
+def align_columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return rows as lines with aligned columns.
 
     The last column is not padded, and cells over 60 characters do not widen their column.
@@ -122,7 +127,7 @@ def align_columns(rows: Sequence[Sequence[str]], gap: str = "  ") -> list[str]:
     lengths = [[len(row[column]) for row in rows] for column in range(len(rows[0]))]
     widths = [max((length for length in column if length <= _WIDEST), default=0) for column in lengths]
     widths[-1] = 0
-    return [gap.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 _WORDS_SHARE = 4  # `words` get at most a quarter of the width beside a `text` column

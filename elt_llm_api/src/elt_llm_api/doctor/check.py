@@ -2,19 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
+from typing import Literal
 
 from elt_llm_core.errors import SettingsError
 from elt_llm_core.settings.loader import LoadedSettings
 
-
-class CheckOutcome(StrEnum):
-    """The result of a check: ok, warning or failure. Only a failure makes the command fail."""
-
-    OK = "ok"
-    WARNING = "warn"
-    FAILURE = "FAIL"
+CheckOutcome = Literal["ok", "warn", "FAIL"]
+"""The result of a check: ok, warning or failure. Only a failure makes the command fail."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +48,14 @@ def with_settings(look: Callable[[LoadedSettings], CheckVerdict]) -> Check:
 
 def ok(detail: str) -> CheckVerdict:
     """Return the verdict "ok": what was checked works."""
-    return CheckVerdict(CheckOutcome.OK, detail)
+    return CheckVerdict("ok", detail)
 
 
 def warning(detail: str, hint: str) -> CheckVerdict:
     """Return the verdict "warning", with a hint: what was checked works, but not as well as possible."""
-    return CheckVerdict(CheckOutcome.WARNING, detail, hint)
+    return CheckVerdict("warn", detail, hint)
 
 
 def failure(detail: str, hint: str) -> CheckVerdict:
     """Return the verdict "failure", with a hint: what was checked does not work."""
-    return CheckVerdict(CheckOutcome.FAILURE, detail, hint)
+    return CheckVerdict("FAIL", detail, hint)

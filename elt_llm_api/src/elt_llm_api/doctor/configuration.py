@@ -67,12 +67,7 @@ def reranker(loaded: LoadedSettings) -> CheckVerdict:
     return ok(", ".join(reranker_identity(opened)))
 
 
-SETTINGS_CHECKS = {
-    "settings": settings,
-    "profiles": profiles,
-    "aliases": aliases,
-    "reranker": reranker,
-}
+SETTINGS_CHECKS = {"settings": settings, "profiles": profiles, "aliases": aliases, "reranker": reranker}
 
 
 def network_guard(_: DoctorFacts) -> CheckVerdict:
@@ -129,12 +124,7 @@ def _ingest_settings(facts: DoctorFacts) -> IngestSettings:
     return facts.loaded.settings.ingest if facts.loaded else IngestSettings()
 
 
-READER_CHECKS = {
-    "network guard": network_guard,
-    "reading files": sandbox_worker,
-    "ocr": ocr,
-    "pdf reader": pdf_reader,
-}
+READER_CHECKS = {"network guard": network_guard, "reading files": sandbox_worker, "ocr": ocr, "pdf reader": pdf_reader}
 
 
 _EXTRAS = (

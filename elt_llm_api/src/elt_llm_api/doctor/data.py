@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -27,9 +26,9 @@ _MAX_UNSAVED = timedelta(days=7)  # between the last copy of the store and the s
 _OTHER_DIRECTORY_HINT = "Choose another folder: --data-dir DIR or ELT_LLM_DATA_DIR"
 
 
-def data_dir_writable(data_dir: Path) -> CheckVerdict:
+def data_dir_writable(loaded: LoadedSettings) -> CheckVerdict:
     """Check that the data directory is writable or can be created."""
-    present = _nearest_existing(data_dir)
+    data_dir, present = loaded.data_dir, _nearest_existing(loaded.data_dir)
     if not present.is_dir():
         return failure(f"{present} is not a folder", _OTHER_DIRECTORY_HINT)
     if not os.access(present, os.W_OK | os.X_OK):
@@ -37,27 +36,29 @@ def data_dir_writable(data_dir: Path) -> CheckVerdict:
     return ok(str(data_dir) if present == data_dir else f"{data_dir} (does not exist yet; the first ingest creates it)")
 
 
-def permissions(data_dir: Path) -> CheckVerdict:
+def permissions(loaded: LoadedSettings) -> CheckVerdict:
     """Check that other users cannot read the collections."""
-    if not data_dir.exists():
+    if not loaded.data_dir.exists():
         return ok("does not exist yet")
-    status = data_dir.stat()
+    status = loaded.data_dir.stat()
     if status.st_uid != os.geteuid():
         return warning(f"belongs to user {status.st_uid}, not to you", _OTHER_DIRECTORY_HINT)
     if status.st_mode & 0o077:
-        return warning(f"other users may open it (mode {status.st_mode & 0o777:04o})", f"Run: chmod 700 {data_dir}")
+        return warning(
+            f"other users may open it (mode {status.st_mode & 0o777:04o})", f"Run: chmod 700 {loaded.data_dir}"
+        )
     return ok(f"{status.st_mode & 0o777:04o}")
 
 
-def file_system(data_dir: Path) -> CheckVerdict:
+def file_system(loaded: LoadedSettings) -> CheckVerdict:
     """Check that the disk is local, because locks on network file systems are unreliable."""
-    refuse_network_file_system(_nearest_existing(data_dir))
+    refuse_network_file_system(_nearest_existing(loaded.data_dir))
     return ok("local")
 
 
-def free_space(data_dir: Path) -> CheckVerdict:
+def free_space(loaded: LoadedSettings) -> CheckVerdict:
     """Check that there is free disk space for another generation (a new version of a collection's index)."""
-    free = shutil.disk_usage(_nearest_existing(data_dir)).free
+    free = shutil.disk_usage(_nearest_existing(loaded.data_dir)).free
     detail = f"{free / 10**9:.1f} GB free"
     if free < _NEEDED_SPACE:
         return failure(detail, f"Free some space. {_OTHER_DIRECTORY_HINT}")
@@ -91,12 +92,13 @@ def collections(loaded: LoadedSettings) -> CheckVerdict:
     with open_store(loaded.workspace) as store:
         records = store.collections.all()
         published = {one.name: store.folder(one.name) / str(one.published) for one in records if one.published}
+    names = ", ".join(record.name for record in records) or "none"
     if loaded.workspace.is_shared:  # index files that are missing here are built when a question is asked
-        return ok(", ".join(record.name for record in records) or "none")
+        return ok(names)
     lost = [name for name, folder in published.items() if not (folder / "passport.json").is_file()]
     if lost:
         return failure(f"without an index: {', '.join(lost)}", "Run: elt-llm verify, which rebuilds it from the store")
-    return ok(", ".join(record.name for record in records) or "none")
+    return ok(names)
 
 
 def database_server(loaded: LoadedSettings) -> CheckVerdict:
@@ -149,19 +151,18 @@ def vector_database(loaded: LoadedSettings) -> CheckVerdict:
         from elt_llm_core.index.pgvector import describe_points
 
         return ok(describe_points(loaded.workspace, is_chosen=index.backend == "pgvector"))
-    waiting = [it for it in LineageRecord(folder).all() if it.kept is None] if folder.is_dir() else []
-    used = sorted({it.settings.url for it in LineageRecord(folder).all()}) if folder.is_dir() else []
-    if index.backend == "local" and not used:
-        return ok("not checked: index.backend is local")
+    lineages = LineageRecord(folder).all()
+    if not lineages:
+        local, empty = "not checked: index.backend is local", f"index.url is {index.url}; nothing is stored there yet"
+        return ok(local if index.backend == "local" else empty)
     with PointDatabases(folder) as databases:
-        for lineage in LineageRecord(folder).all():
+        for lineage in lineages:
             databases.get(lineage.settings, lineage.fingerprint).count(PointsView(lineage.name, 0))
-        if not used:
-            return ok(f"index.url is {index.url}; nothing is stored there yet")
+    used = sorted({it.settings.url for it in lineages})
     without_tls = [url for url in used if url.startswith("http://") and urlsplit(url).hostname not in _LOOPBACK]
     if without_tls and database_key(os.environ):
         return warning(f"the key is sent to {without_tls[0]} without encryption", "Set index.url to an https address")
-    if waiting:
+    if any(it.kept is None for it in lineages):
         return ok(f"{', '.join(used)}; the next writing command deletes vectors that are no longer used")
     return ok(", ".join(used))
 
@@ -176,21 +177,17 @@ def _nearest_existing(path: Path) -> Path:
     return next(folder for folder in (path, *path.parents) if folder.exists())
 
 
-_LOOKS: dict[str, Callable[[Path], CheckVerdict]] = {
+_LOOKS = {
     "data directory": data_dir_writable,
     "permissions": permissions,
     "file system": file_system,
     "free space": free_space,
+    "database server": database_server,
+    "row-level security": row_level_security,
+    "vector database": vector_database,
+    "writer's lock": lock,
+    "unfinished runs": unfinished_runs,
+    "collections": collections,
+    "backups": backups,
 }
-CHECKS = {
-    name: with_settings(lambda loaded, look=look: look(loaded.data_dir))  # type: ignore[misc]
-    for name, look in _LOOKS.items()
-} | {
-    "database server": with_settings(database_server),
-    "row-level security": with_settings(row_level_security),
-    "vector database": with_settings(vector_database),
-    "writer's lock": with_settings(lock),
-    "unfinished runs": with_settings(unfinished_runs),
-    "collections": with_settings(collections),
-    "backups": with_settings(backups),
-}
+CHECKS = {name: with_settings(look) for name, look in _LOOKS.items()}

@@ -2,16 +2,15 @@
 
 from elt_llm_core.errors import EltError
 
-from elt_llm_api.doctor import data, model_servers
+from elt_llm_api.doctor import data, installation, model_servers
 from elt_llm_api.doctor.check import Check, CheckVerdict, DoctorFacts, failure
 from elt_llm_api.doctor.configuration import READER_CHECKS, SERVER_CHECKS, SETTINGS_CHECKS
-from elt_llm_api.doctor.installation import LIBRARY_CHECKS, MACHINE_CHECKS
 
 
 def examine(facts: DoctorFacts) -> dict[str, CheckVerdict]:
     """Run every check. Return the verdicts by the names of the checks, in the order of the output."""
-    machine = {**MACHINE_CHECKS, **LIBRARY_CHECKS, **READER_CHECKS, **SETTINGS_CHECKS}
-    checks = {**machine, **model_servers.CHECKS, **data.CHECKS, **SERVER_CHECKS}
+    checks = {**installation.CHECKS, **READER_CHECKS, **SETTINGS_CHECKS}
+    checks |= {**model_servers.CHECKS, **data.CHECKS, **SERVER_CHECKS}
     return {name: _verdict(check, facts) for name, check in checks.items()}
 
 

@@ -26,6 +26,8 @@ _LIBRARIES = (
     ("selectolax", "selectolax"),
 )
 _SYNC_HINT = "Run: uv sync"
+_GIGABYTE = 10**9
+_COMFORTABLE_MEMORY = 1.0  # gigabytes; the embedding model, an index and Python need about half of it
 
 
 def sqlite(_: DoctorFacts) -> CheckVerdict:
@@ -74,26 +76,9 @@ def embedding(_: DoctorFacts) -> CheckVerdict:
     return ok(f"works, {len(vector)} dimensions")
 
 
-LIBRARY_CHECKS: dict[str, Check] = {
-    "sqlite": sqlite,
-    **{distribution: partial(library, distribution, module) for distribution, module in _LIBRARIES},
-    "model weights": embedding_weights,
-    "model vocabulary": embedding_vocabulary,
-    "embedding": embedding,
-}
-
-
-GIGABYTE = 10**9
-_NEEDED_PYTHON = (3, 11)
-_COMFORTABLE_MEMORY = 1.0  # gigabytes; the embedding model, an index and Python need about half of it
-
-
 def python(_: DoctorFacts) -> CheckVerdict:
-    """Check that this Python version is supported: 3.11 or newer."""
-    version = platform.python_version()
-    if sys.version_info < _NEEDED_PYTHON:
-        return failure(f"{version} is older than 3.11", "Run: uv python install 3.12 && uv sync")
-    return ok(f"{version} ({sys.executable})")
+    """Report the version of Python. Versions before 3.11 cannot start this program."""
+    return ok(f"{platform.python_version()} ({sys.executable})")
 
 
 def processor(_: DoctorFacts) -> CheckVerdict:
@@ -110,7 +95,7 @@ def memory(_: DoctorFacts) -> CheckVerdict:
     available = _first_line("/proc/meminfo", ("MemAvailable",))
     if not available:
         return ok("free memory is not known on this system")
-    free = int(available.split()[0]) * 1024 / GIGABYTE
+    free = int(available.split()[0]) * 1024 / _GIGABYTE
     if free < _COMFORTABLE_MEMORY:
         return warning(f"{free:.1f} GB free, {_COMFORTABLE_MEMORY:.0f} GB is recommended", "Close other programs")
     return ok(f"{free:.1f} GB free")
@@ -143,10 +128,15 @@ def _first_line(path: str, names: tuple[str, ...]) -> str:
     return next((value.strip() for name, _, value in pairs if name.strip() in names), "")
 
 
-MACHINE_CHECKS = {
+CHECKS: dict[str, Check] = {
     "python": python,
     "processor": processor,
     "memory": memory,
     "temporary files": temporary_files,
     "terminal": terminal,
+    "sqlite": sqlite,
+    **{distribution: partial(library, distribution, module) for distribution, module in _LIBRARIES},
+    "model weights": embedding_weights,
+    "model vocabulary": embedding_vocabulary,
+    "embedding": embedding,
 }

@@ -1,7 +1,6 @@
 """Checks of model servers and local model files that the settings name."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from elt_llm_core.errors import EltError, ModelMissing
@@ -10,9 +9,6 @@ from elt_llm_core.settings.loader import LoadedSettings
 from elt_llm_core.settings.tree import Settings
 
 from elt_llm_api.doctor.check import CheckVerdict, DoctorFacts, failure, ok, warning, with_settings
-
-if TYPE_CHECKING:
-    from elt_llm_core.models.ollama import OllamaModel
 
 _TIMEOUT = 1.5  # seconds; the whole command should take less than three
 _MOST_LISTED = 12
@@ -129,10 +125,10 @@ def _check_models(settings: Settings, wanted: dict[str, str]) -> CheckVerdict:
     with OllamaServer(settings, next(iter(wanted)), patience=_TIMEOUT) as server:
         models = server.models()
     present = [model.name for model in models]
-    for model, use in wanted.items():
-        lacking = next((kind for kind in _CAPABILITIES if kind in use and _lacks(models, model, kind)), None)
-        if lacking:
-            return failure(f"{settings.ollama.base_url} has {model}, but {_CAPABILITIES[lacking]}", _HINTS[lacking])
+    for name, use in wanted.items():
+        for kind, (capability, fault, hint) in _CAPABILITIES.items():
+            if kind in use and any(same_model(one.name, name) and one.lacks(capability) for one in models):
+                return failure(f"{settings.ollama.base_url} has {name}, but {fault}", hint)
     missing = [model for model in wanted if not any(same_model(one, model) for one in present)]
     if missing:
         pull = " && ".join(f"ollama pull {model}" for model in missing)
@@ -145,18 +141,15 @@ def _check_models(settings: Settings, wanted: dict[str, str]) -> CheckVerdict:
     return ok(f"{settings.ollama.base_url} has {used}" + (f"; also {_name_list(others)}" if others else ""))
 
 
-_CAPABILITIES = {"embedding": "it is not an embedding model", "answers": "it does not generate text"}
-_HINTS = {
-    "embedding": "Set embedding.model to a model that embeds, such as nomic-embed-text",
-    "answers": "Set llm.model to a chat model",
+# For each use of a model: the capability that it needs, what is said of a model without it, and the hint.
+_CAPABILITIES = {
+    "embedding": (
+        "embedding",
+        "it is not an embedding model",
+        "Set embedding.model to a model that embeds, such as nomic-embed-text",
+    ),
+    "answers": ("completion", "it does not generate text", "Set llm.model to a chat model"),
 }
-
-
-def _lacks(models: "list[OllamaModel]", name: str, use: str) -> bool:
-    from elt_llm_core.models.ollama import same_model
-
-    needed = "embedding" if use == "embedding" else "completion"
-    return any(same_model(model.name, name) and model.lacks(needed) for model in models)
 
 
 def _models_in_use(settings: Settings) -> dict[str, str]:
@@ -185,9 +178,4 @@ def _name_list(names: list[str]) -> str:
     return ", ".join(names[:_MOST_LISTED]) + more or "no models"
 
 
-CHECKS = {
-    "ollama": ollama,
-    "ollama host": ollama_host,
-    "openai_like": openai_like,
-    "llama_cpp": llama_cpp,
-}
+CHECKS = {"ollama": ollama, "ollama host": ollama_host, "openai_like": openai_like, "llama_cpp": llama_cpp}

@@ -43,7 +43,7 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     explain: bool,
     stream: bool | None,
     as_json: bool,
-) -> int:
+) -> None:
     """Answer a question from the documents, with a citation for each sentence.
 
     Questions that the documents do not answer are refused, and the closest chunks are shown.
@@ -63,7 +63,6 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     lines = printer.after(result) if streams else answer_lines(result)
     explanation = explanation_lines(result.trace.stages) if explain else ()
     print_result(result.model_dump(mode="json"), chain(lines, explanation), as_json=as_json)
-    return 0
 
 
 @json_command
@@ -82,7 +81,7 @@ def search_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     where: tuple[str, ...],
     explain: bool,
     as_json: bool,
-) -> int:
+) -> None:
     """Retrieve the chunks that are relevant to a question, best first."""
     from elt_llm_api.cli.render.answers import chunk_lines
     from elt_llm_api.display.explain import explanation_lines
@@ -97,7 +96,6 @@ def search_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     }
     explanation = explanation_lines(found.stages) if explain else ()
     print_result(document, chain(chunk_lines(found.chunks, found.notes), explanation), as_json=as_json)
-    return 0
 
 
 def open_engine_for(

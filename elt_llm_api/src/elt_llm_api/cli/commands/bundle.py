@@ -14,14 +14,9 @@ from elt_llm_api.display.text import count_noun, print_result, strip_control_cha
 
 if TYPE_CHECKING:
     from elt_llm_api.bundle.creation import BundleParts, BundleReport
+    from elt_llm_api.bundle.installer import Say
 
-_HELP = {
-    "create": "Write a bundle: packages, models, configuration, collections.",
-    "install": "Install a bundle into a new folder.",
-}
-command = LazyGroup.of_module(
-    "bundle", __name__, _HELP, help="Make or install a bundle for a machine without a network."
-)
+command = LazyGroup.of_module(__name__, help="Make or install a bundle for a machine without a network.")
 
 
 @json_command
@@ -36,7 +31,7 @@ def create_command(
     extras: tuple[str, ...],
     force: bool,
     as_json: bool,
-) -> int:
+) -> None:
     """Write FILE, which installs elt-llm on a machine of the same kind, with the same Python, without a network.
 
     FILE contains the packages of uv.lock and of this clone, the models that the settings name, the configuration, and
@@ -59,14 +54,13 @@ def create_command(
         parts.files |= {name: text.encode() for name, text in starting_files(ollama=False).items()}
     creation.add_configuration(parts, loaded)
     creation.add_models(parts, loaded)
-    say = _silent if as_json else _say
+    say = _progress_printer(quiet=as_json)
     with creation.working_folder(target) as folder:
         if collections:
             _add_collections(parts, context, collections, folder)
         creation.collect_wheels({*extras, *creation.needed_extras(loaded.settings)}, folder, say)
         report = creation.write_bundle(parts, sorted(folder.glob("*.whl")), target)
     print_result(asdict(report), _report_lines(report), as_json=as_json)
-    return 0
 
 
 def _add_collections(parts: "BundleParts", context: CommandContext, names: Sequence[str], folder: Path) -> None:
@@ -99,7 +93,7 @@ def _report_lines(report: "BundleReport") -> list[str]:
 @json_command
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER")
-def install_command(context: CommandContext, file: Path, folder: Path, as_json: bool) -> int:
+def install_command(context: CommandContext, file: Path, folder: Path, as_json: bool) -> None:
     """Install the bundle FILE into the new FOLDER. The network is not used.
 
     All checksums are checked before anything is written. On a machine without elt-llm, the file installs itself:
@@ -109,18 +103,14 @@ def install_command(context: CommandContext, file: Path, folder: Path, as_json: 
 
     target = context.working_directory / folder
     try:
-        manifest = install_bundle(context.working_directory / file, target, _silent if as_json else _say)
+        manifest = install_bundle(context.working_directory / file, target, _progress_printer(quiet=as_json))
     except BundleError as error:
         raise EltError(str(error), hint=error.hint) from error
     launcher = str(target / LAUNCHER)
     lines = [f"Installed. Try: {strip_control_characters(launcher)} demo"]
     print_result({"command": launcher, "machine": manifest["machine"]}, lines, as_json=as_json)
-    return 0
 
 
-def _say(line: str) -> None:
-    click.echo(strip_control_characters(line), err=True)
-
-
-def _silent(_line: str) -> None:
-    """Ignore the line of progress: with --json, only the result is printed."""
+def _progress_printer(*, quiet: bool) -> "Say":
+    """Return a function that prints a line of progress on stderr, or ignores it if `quiet`."""
+    return (lambda _: None) if quiet else lambda line: click.echo(strip_control_characters(line), err=True)

@@ -16,18 +16,13 @@ from elt_llm_core.state.sessions import ConversationTurn, SessionRecord, Session
 from elt_llm_core.utilities import Closeable
 
 from elt_llm_api.cli.commands.ask import open_engine_for
-from elt_llm_api.cli.options import (
-    CommandContext,
-    confirm_or_abort,
-    pass_command_context,
-    profile_option,
-    yes_option,
-)
+from elt_llm_api.cli.options import CommandContext, confirm_or_abort, pass_command_context, profile_option, yes_option
 from elt_llm_api.cli.render.answers import StreamPrinter, answer_lines, chunk_lines
 from elt_llm_api.cli.render.messages import message_lines
 from elt_llm_api.display.text import (
     align_columns,
     count_noun,
+    error_json,
     local_time,
     one_line,
     print_error,
@@ -165,11 +160,6 @@ class ChatSession(Closeable):
         if not (turns := self.turns):
             raise UsageError("No question has been asked yet.", hint="Ask something first.")
         return turns[-1]
-
-    @property
-    def writes(self) -> bool:
-        """Whether a language model writes the answers."""
-        return self.engine.llm is not None
 
     def ask(self, question: str, **options: Any) -> QueryResult:
         """Answer a question and store the turn. `options` are passed to the engine's `ask`. Raises EltError.
@@ -421,7 +411,7 @@ def _read_line() -> str | None:
 def _answer(session: ChatSession, line: str, printed: set[str]) -> Iterable[str]:
     if line.startswith("/"):
         return run_slash_command(session, line)
-    if session.writes and sys.stdout.isatty():
+    if session.engine.llm is not None and sys.stdout.isatty():
         printer = StreamPrinter()
         return printer.after(_with_new_notes(session.ask(line, listen=printer), printed))
     result = session.ask(line)
@@ -449,8 +439,7 @@ def converse_in_json(session: ChatSession) -> int:
             result = session.ask(line)
         except EltError as error:
             failed = True
-            details = {"type": type(error).__name__, "message": str(error), "hint": error.hint}
-            reply = {"asked": line, "error": details}
+            reply = {"asked": line, **error_json(error)}
         else:
             reply = {"session": session.session_id, "asked": line, "result": result.model_dump(mode="json")}
         print_json(reply, indent=None)

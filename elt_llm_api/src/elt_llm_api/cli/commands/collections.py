@@ -21,7 +21,7 @@ from elt_llm_api.display.text import (
 
 
 @json_command
-def collections_command(context: CommandContext, as_json: bool) -> int:
+def collections_command(context: CommandContext, as_json: bool) -> None:
     """List the collections with their size and their published generation."""
     from elt_llm_core.store.store import collection_status
 
@@ -35,12 +35,11 @@ def collections_command(context: CommandContext, as_json: bool) -> int:
         rows.append([it.collection, *figures, *[it.embedding] * several])
     lines = align_columns(rows) if statuses else ["There are no collections yet. Run: elt-llm ingest PATH -c NAME"]
     print_result([status.to_json() for status in statuses], lines, as_json=as_json)
-    return 0
 
 
 @json_command
 @click.option("-c", "--collection", metavar="NAME", help="One collection; else all.")
-def status_command(context: CommandContext, collection: str | None, as_json: bool) -> int:
+def status_command(context: CommandContext, collection: str | None, as_json: bool) -> None:
     """Show size, generations, embedding, calibration, last run, and files that failed or are stale."""
     from elt_llm_core.store.lock import lock_holder
     from elt_llm_core.store.store import collection_status
@@ -63,14 +62,13 @@ def status_command(context: CommandContext, collection: str | None, as_json: boo
     ]
     lines = message_lines("status", **place, statuses=shown)
     print_result({**place, "collections": statuses, "calibrations": calibrations}, lines, as_json=as_json)
-    return 0
 
 
 @json_command
 @click.option("-c", "--collection", required=True, metavar="NAME", help="Collection to roll back.")
 @click.option("--to", type=WholeNumber(min=1), metavar="N", help="Generation to publish; else the previous one.")
 @click.option("--again", is_flag=True, help="Undo a rollback: publish the generation that it replaced.")
-def rollback_command(context: CommandContext, collection: str, to: int | None, again: bool, as_json: bool) -> int:
+def rollback_command(context: CommandContext, collection: str, to: int | None, again: bool, as_json: bool) -> None:
     """Publish a collection's previous generation, or generation N. The next ingest needs --resume or --rebuild.
 
     Repeating the command does not roll back further.
@@ -87,14 +85,13 @@ def rollback_command(context: CommandContext, collection: str, to: int | None, a
             f"To continue from here: elt-llm ingest -c {collection} --resume. To undo: {undo}",
         ]
     print_result({"collection": collection, "from": left, "to": now}, lines, as_json=as_json)
-    return 0
 
 
 @json_command
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--prefix", metavar="P", help="Every collection whose name starts with P.")
 @yes_option
-def drop_command(context: CommandContext, names: tuple[str, ...], prefix: str | None, yes: bool, as_json: bool) -> int:
+def drop_command(context: CommandContext, names: tuple[str, ...], prefix: str | None, yes: bool, as_json: bool) -> None:
     """Delete collections: their indexes, their texts, and vectors that no other collection uses. Asks first."""
     if not names and not prefix:
         raise UsageError("No collection is named.", hint="Run: elt-llm drop NAME, or elt-llm drop --prefix P")
@@ -112,7 +109,6 @@ def drop_command(context: CommandContext, names: tuple[str, ...], prefix: str | 
         for name in chosen:
             drop(store, name)
     print_result({"dropped": chosen}, [f"Deleted {names_or_count(chosen, 'collection')}."], as_json=as_json)
-    return 0
 
 
 def _confirm_drop(names: list[str], *, as_json: bool) -> None:
@@ -127,7 +123,7 @@ def _confirm_drop(names: list[str], *, as_json: bool) -> None:
 @click.argument("name", metavar="NAME")
 @click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path), metavar="[FILE]")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
-def export_command(context: CommandContext, name: str, file: Path | None, force: bool, as_json: bool) -> int:
+def export_command(context: CommandContext, name: str, file: Path | None, force: bool, as_json: bool) -> None:
     """Export documents, vectors and artefacts (data that readers extracted) to FILE, by default NAME.elt.zip here.
 
     The file contains no paths of this machine. `elt-llm import` reads it without embedding.
@@ -140,12 +136,11 @@ def export_command(context: CommandContext, name: str, file: Path | None, force:
     contents = f"{count_noun(report.documents, 'document')}, {count_noun(report.nodes, 'chunk')}"
     written = f"{name}: {contents} in {strip_control_characters(report.file)} ({report.size / 1e6:.1f} MB)"
     print_result(asdict(report), [written, f"sha256 {report.sha256}"], as_json=as_json)
-    return 0
 
 
 @json_command
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
-def import_command(context: CommandContext, file: Path, as_json: bool) -> int:
+def import_command(context: CommandContext, file: Path, as_json: bool) -> None:
     """Import a collection from an exported FILE under its original name, without embedding.
 
     The whole file is checked before anything is stored. An existing collection is never replaced.
@@ -159,4 +154,3 @@ def import_command(context: CommandContext, file: Path, as_json: bool) -> int:
     contents = f"{count_noun(published.documents, 'document')}, {count_noun(published.nodes, 'chunk')}"
     line = f"{published.collection}: {contents}, published as generation {published.number}."
     print_result(asdict(published), [line], as_json=as_json)
-    return 0

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 import click
 
 from elt_llm_api.cli.commands.ask import open_engine_for
-from elt_llm_api.cli.commands.ingest import run_ingest
 from elt_llm_api.cli.options import CommandContext, json_command
-from elt_llm_api.cli.render.ingest import report_lines
+from elt_llm_api.cli.render.ingest import reports_lines
+from elt_llm_api.display.progress import progress_display
 from elt_llm_api.display.text import print_json
 from elt_llm_api.sample_files import DOCUMENTS, GOLD, INVENTORY, JOB_DOCUMENTS, MODEL, sample
 
 if TYPE_CHECKING:
+    from elt_llm_ingest.jobs.runner import JobReport
     from elt_llm_ingest.run.report import IngestReport
 
 COLLECTION = "demo"
@@ -52,9 +53,11 @@ def command(context: CommandContext, jobs: bool, as_json: bool) -> int:
     return max(it.exit_code for it in (report, *others))
 
 
-def _ingest(context: CommandContext, collection: str, path: Path, *, quiet: bool) -> "IngestReport":
-    report = run_ingest(context, collection, (path,), command_line="elt-llm demo", quiet=quiet)
-    if not quiet:
-        for line in report_lines(report):
-            click.echo(line)
-    return report
+def _ingest(context: CommandContext, collection: str, path: Path, *, quiet: bool) -> "IngestReport | JobReport":
+    from elt_llm_ingest.session import CollectionTask, IngestSession
+
+    with IngestSession(CollectionTask(collection, (path,)), context.load(), {}, "elt-llm demo") as session:
+        reports = session.run(lambda: progress_display(quiet=quiet))
+    for line in () if quiet else reports_lines(reports):
+        click.echo(line)
+    return reports[0]

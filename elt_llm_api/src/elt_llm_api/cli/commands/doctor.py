@@ -1,6 +1,7 @@
 """`elt-llm doctor`: run the checks and print a hint for each problem."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -28,21 +29,18 @@ def command(context: CommandContext, as_json: bool) -> int:
         settings_error = error
     verdicts = examine(DoctorFacts(context.environment, context.working_directory, loaded, settings_error))
     failed = any(verdict.outcome == "FAIL" for verdict in verdicts.values())
-    checks = [
-        {"name": name, "outcome": it.outcome.value, "detail": it.detail, "hint": it.hint}
-        for name, it in verdicts.items()
-    ]
+    checks = [{"name": name, **asdict(verdict)} for name, verdict in verdicts.items()]
     print_result({"ok": not failed, "checks": checks}, _verdict_lines(verdicts), as_json=as_json)
     return int(failed)
 
 
 def _verdict_lines(verdicts: dict[str, "CheckVerdict"]) -> Iterator[str]:
-    labels = align_columns([(it.outcome.value, name, ".") for name, it in verdicts.items()])
+    labels = align_columns([(it.outcome, name, ".") for name, it in verdicts.items()])
     indent = " " * (len(labels[0]) - 1)
     for label, verdict in zip(labels, verdicts.values(), strict=True):
         first, *more = strip_control_characters(verdict.detail).splitlines() or [""]
-        yield f"{click.style(label[:4], fg=_OUTCOME_COLOURS[verdict.outcome.value])}{label[4:-1]}{first}"
+        yield f"{click.style(label[:4], fg=_OUTCOME_COLOURS[verdict.outcome])}{label[4:-1]}{first}"
         for line in (*more, *([verdict.hint] if verdict.hint else [])):
             yield f"{indent}{strip_control_characters(line)}"
-    counts = {outcome: sum(it.outcome.value == outcome for it in verdicts.values()) for outcome in _OUTCOME_COLOURS}
+    counts = {outcome: sum(it.outcome == outcome for it in verdicts.values()) for outcome in _OUTCOME_COLOURS}
     yield f"\n{len(verdicts)} checks: {counts['ok']} ok, {counts['warn']} with warnings, {counts['FAIL']} failed"

@@ -1,12 +1,11 @@
 """`elt-llm eval`: measure retrieval and answers on a labelled set or on generated questions."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import click
 from elt_llm_core.errors import UsageError
@@ -27,71 +26,92 @@ if TYPE_CHECKING:
     from elt_llm_query.evaluate.calibration import FittedCalibration
     from elt_llm_query.evaluate.datasets import Dataset
     from elt_llm_query.evaluate.refusals import QuotingSession, RefusalOutcome, RefusalQuestion, RefusalReport
-    from elt_llm_query.evaluate.reports import FigureThreshold, ProfileReport
+    from elt_llm_query.evaluate.reports import ProfileReport
     from elt_llm_query.extractive.confidence import CalibrationState
 
 DEFAULT_PROFILE = "default"
+_INCOMPATIBLE = ("from_documents", "answers", "strategies", "compare", "fail_under", "per_query")
+_HINT = "Help: elt-llm eval --help"
 
 
-@dataclass(frozen=True)
-class EvaluationSettings:
-    """The settings of one evaluation: the profiles to measure, and two of them to compare, if requested.
+@dataclass(frozen=True, kw_only=True)
+class EvaluationOptions:
+    """The options of one call of the command. Paths are absolute."""
 
-    Each metric of the profiles named in `judged` must reach its threshold in `thresholds`.
-    """
+    directory: Path | None
+    from_documents: bool
+    answers: Path | None
+    collection: str | None
+    profiles: tuple[str, ...]
+    strategies: tuple[str, ...]
+    compare: tuple[str, str] | None
+    fail_under: tuple[str, ...]
+    per_query: Path | None
+    html: Path | None
+    questions: int | None
+    seed: int
+    as_json: bool
+    calibrate: bool
+    refusals: bool
+    foreign: Path | None
+    gold_answers: bool
 
-    loaded: "LoadedSettings"
-    profiles: "Mapping[str, Settings]"
-    compared: tuple[str, str] | None
-    thresholds: "Sequence[FigureThreshold]"
-    judged: Sequence[str]
+    def answer_mode(self) -> str:
+        """Return the option that replaces the measurement of retrieval, such as `--refusals`, or an empty text.
 
-    @classmethod
-    def of(
-        cls,
-        context: CommandContext,
-        profiles: tuple[str, ...],
-        compare: tuple[str, str] | None,
-        fail_under: tuple[str, ...],
-    ) -> Self:
-        """Load the settings of the profiles. Raises UsageError, SettingsError."""
-        from elt_llm_query.evaluate.reports import read_threshold
-
-        if compare and compare[0] == compare[1]:
-            raise UsageError(f"'{compare[0]}' cannot be compared with itself.", hint="Name two profiles.")
-        thresholds = [read_threshold(text) for text in fail_under]
-        loaded = context.load()
-        named = tuple(dict.fromkeys((*profiles, *(compare or ()))))
-        return cls(loaded, _profile_settings(loaded, named), compare or None, thresholds, named or (DEFAULT_PROFILE,))
-
-    def outcome(self, reports: "Sequence[ProfileReport]", seed: int) -> render.EvaluationOutcome:
-        """Return the reports, the comparison of two profiles if requested, and each metric below its threshold."""
-        from elt_llm_query.evaluate.reports import shortfalls
-        from elt_llm_query.evaluate.significance import compare_reports
-
-        by_name = {report.profile: report for report in reports}
-        first, second = self.compared or ("", "")
-        compared = compare_reports(by_name[first], by_name[second], seed) if self.compared else None
-        failed = shortfalls([by_name[name] for name in self.judged], self.thresholds)
-        return render.EvaluationOutcome(reports, compared, bool(self.thresholds), failed)
+        Raises UsageError if there are several, and for --foreign without --refusals.
+        """
+        modes = {"--calibrate": self.calibrate, "--refusals": self.refusals, "--gold-answers": self.gold_answers}
+        chosen = [name for name, is_chosen in modes.items() if is_chosen]
+        if self.foreign is not None and chosen != ["--refusals"]:
+            raise UsageError("--foreign needs --refusals.", hint=_HINT)
+        if len(chosen) > 1:
+            raise UsageError(f"{' and '.join(chosen)} cannot be combined.", hint="Run one after the other.")
+        return "".join(chosen)
 
 
-def evaluate_labelled_set(measuring: EvaluationSettings, directory: Path, *, quiet: bool) -> "list[ProfileReport]":
+def evaluate_retrieval(context: CommandContext, options: EvaluationOptions) -> int:
+    """Measure retrieval by profile or strategy. Print the reports, and each metric that is below its threshold."""
+    from elt_llm_query.evaluate.reports import read_threshold, shortfalls
+    from elt_llm_query.evaluate.significance import compare_reports
+
+    render.check_output_files(options.html, options.per_query)
+    first, second = options.compare or ("", "")
+    if options.compare and first == second:
+        raise UsageError(f"'{first}' cannot be compared with itself.", hint="Name two profiles.")
+    thresholds = [read_threshold(text) for text in options.fail_under]
+    loaded = context.load()
+    named = tuple(dict.fromkeys((*options.profiles, *options.strategies, *(options.compare or ()))))
+    settings = _profile_settings(loaded, named)
+    if options.directory is not None:
+        reports = evaluate_labelled_set(loaded, settings, options.directory, options)
+    else:
+        reports = evaluate_own_documents(loaded, settings, options.collection or "", options)
+    by_name = {report.profile: report for report in reports}
+    compared = compare_reports(by_name[first], by_name[second], options.seed) if options.compare else None
+    failed = shortfalls([by_name[name] for name in named or (DEFAULT_PROFILE,)], thresholds)
+    outcome = render.EvaluationOutcome(reports, compared, bool(thresholds), failed)
+    return render.print_evaluation(outcome, options.per_query, options.html, as_json=options.as_json)
+
+
+def evaluate_labelled_set(
+    loaded: "LoadedSettings", profiles: "Mapping[str, Settings]", directory: Path, options: EvaluationOptions
+) -> "list[ProfileReport]":
     """Measure retrieval with the questions of a labelled set, by profile. Its corpus is ingested if it has changed."""
     from elt_llm_query.evaluate.datasets import read_dataset
     from elt_llm_query.evaluate.runner import evaluate
 
     dataset = read_dataset(directory)
     with (
-        open_labelled_set(measuring.loaded, dataset, quiet=quiet) as (generation, embedding),
-        progress_display(quiet=quiet) as progress,
+        open_labelled_set(loaded, dataset, options) as (generation, embedding),
+        progress_display(quiet=options.as_json) as progress,
     ):
-        return evaluate(dataset, generation, embedding, measuring.profiles, progress=progress)
+        return evaluate(dataset, generation, embedding, profiles, progress=progress)
 
 
 @contextmanager
 def open_labelled_set(
-    loaded: "LoadedSettings", dataset: "Dataset", *, quiet: bool
+    loaded: "LoadedSettings", dataset: "Dataset", options: EvaluationOptions
 ) -> "Iterator[tuple[Searchable, EmbeddingModel]]":
     """Ingest a labelled set's corpus into a collection in the separate data directory `evaluation`, and open it."""
     from elt_llm_core.collection.lifecycle import open_generation
@@ -105,23 +125,24 @@ def open_labelled_set(
     embedding = create_embedding(settings)
     texts = (TextDocument(document.corpus_id, document.title, document.text) for document in dataset.documents)
     with writer_lock(data_dir, "elt-llm eval"), open_store(data_dir, for_writing=True) as store:
-        with progress_display(quiet=quiet) as progress:
+        with progress_display(quiet=options.as_json) as progress:
             ingest_texts(name, texts, settings, embedding, store, progress)
         with open_generation(store, name, embedding.fingerprint) as generation:
             yield generation, embedding
 
 
 def evaluate_own_documents(
-    measuring: EvaluationSettings, collection: str, number: int | None, seed: int, *, quiet: bool
+    loaded: "LoadedSettings", profiles: "Mapping[str, Settings]", collection: str, options: EvaluationOptions
 ) -> "list[ProfileReport]":
     """Measure retrieval with questions that are generated from the documents of a collection, by profile."""
-    with _open_collection(measuring.loaded, collection) as (_, generation, embedding):
+    with _open_collection(loaded, collection) as (_, generation, embedding):
         from elt_llm_query.evaluate.generated_questions import DEFAULT_NUMBER, evaluation_questions, generate_questions
         from elt_llm_query.evaluate.runner import measure_profiles
 
-        questions = evaluation_questions(generate_questions(generation, number or DEFAULT_NUMBER, seed))
-        with progress_display(quiet=quiet) as progress:
-            return measure_profiles(collection, questions, generation, embedding, measuring.profiles, progress)
+        generated = generate_questions(generation, options.questions or DEFAULT_NUMBER, options.seed)
+        questions = evaluation_questions(generated)
+        with progress_display(quiet=options.as_json) as progress:
+            return measure_profiles(collection, questions, generation, embedding, profiles, progress)
 
 
 def _profile_settings(loaded: "LoadedSettings", names: tuple[str, ...]) -> "dict[str, Settings]":
@@ -143,39 +164,28 @@ def _profile_settings(loaded: "LoadedSettings", names: tuple[str, ...]) -> "dict
 
 @dataclass(frozen=True)
 class RefusalSettings:
-    """The settings of one measurement of refusals: a profile, and how many questions to sample."""
+    """The options of one measurement of answers, the settings, and those of the profile that is measured."""
 
+    options: EvaluationOptions
     loaded: "LoadedSettings"
     settings: "Settings"
-    profile: str
-    number: int | None
-    seed: int
-    quiet: bool
-
-    @classmethod
-    def of(cls, context: CommandContext, profile: str, number: int | None, seed: int, *, quiet: bool) -> Self:
-        """Load the settings of a profile. Raises SettingsError, UsageError."""
-        from elt_llm_core.settings.profiles import load_profile
-
-        loaded = context.load()
-        settings = load_profile(profile, loaded).apply_to(loaded.settings)
-        return cls(loaded, settings, profile, number, seed, quiet)
 
 
-def measure_refusals_of_set(asking: RefusalSettings, directory: Path, foreign: Path | None) -> "RefusalReport":
-    """Measure how often a set's unanswerable questions, and questions about other subjects (`foreign`), are refused."""
+def measure_refusals_of_set(asking: RefusalSettings, directory: Path) -> "RefusalReport":
+    """Measure how often a set's unanswerable questions, and questions about other subjects (--foreign), are refused."""
     from elt_llm_query.evaluate import generated_questions, refusals
     from elt_llm_query.evaluate.datasets import QUERIES, read_dataset, read_questions
 
     dataset = read_dataset(directory)
     posed = refusals.questions_of_dataset(dataset, directory)
+    foreign = asking.options.foreign
     asked_elsewhere = list(read_questions(foreign / QUERIES).values()) if foreign else None
-    with open_labelled_set(asking.loaded, dataset, quiet=asking.quiet) as (generation, embedding):
+    with open_labelled_set(asking.loaded, dataset, asking.options) as (generation, embedding):
         if asked_elsewhere is None:
             asked_elsewhere = generated_questions.foreign_questions(generation.passport.language)
         posed += refusals.questions_without_answer(asked_elsewhere)
         with refusals.QuotingSession(generation, embedding, asking.settings) as quoting:
-            sample = refusals.sample_questions(posed, asking.number, asking.seed)
+            sample = refusals.sample_questions(posed, asking.options.questions, asking.options.seed)
             return refusals.refusal_report(dataset.name, _answer_questions(asking, quoting, sample))
 
 
@@ -187,11 +197,11 @@ def measure_gold_answers(asking: RefusalSettings, directory: Path) -> "GoldAnswe
 
     dataset, answers = read_dataset(directory), read_answers(directory)
     having = [posed for posed in questions_of_dataset(dataset, directory) if posed.identity in answers]
-    chosen = [posed.identity for posed in sample_questions(having, asking.number, asking.seed)]
+    chosen = [posed.identity for posed in sample_questions(having, asking.options.questions, asking.options.seed)]
     with (
-        open_labelled_set(asking.loaded, dataset, quiet=asking.quiet) as (generation, embedding),
+        open_labelled_set(asking.loaded, dataset, asking.options) as (generation, embedding),
         QuotingSession(generation, embedding, asking.settings) as quoting,
-        progress_display(quiet=asking.quiet) as progress,
+        progress_display(quiet=asking.options.as_json) as progress,
     ):
         return measure_gold_answers(dataset, answers, quoting, chosen, progress)
 
@@ -236,9 +246,11 @@ def _answer_own_and_foreign(
     from elt_llm_query.evaluate import generated_questions as generated
     from elt_llm_query.evaluate.refusals import questions_of_collection, questions_without_answer
 
-    own = generated.generate_questions(generation, asking.number or generated.DEFAULT_NUMBER, asking.seed)
+    own = generated.generate_questions(
+        generation, asking.options.questions or generated.DEFAULT_NUMBER, asking.options.seed
+    )
     foreign = generated.foreign_questions(generation.passport.language)
-    foreign += generated.questions_of_other_collections(store, generation, own, asking.seed)
+    foreign += generated.questions_of_other_collections(store, generation, own, asking.options.seed)
     return _answer_questions(asking, quoting, [*questions_of_collection(own), *questions_without_answer(foreign)])
 
 
@@ -247,7 +259,7 @@ def _answer_questions(
 ) -> "list[RefusalOutcome]":
     from elt_llm_core.progress import track_progress
 
-    with progress_display(quiet=asking.quiet) as progress:
+    with progress_display(quiet=asking.options.as_json) as progress:
         return quoting.ask(track_progress(posed, progress, "ask"))
 
 
@@ -265,102 +277,62 @@ def _open_collection(loaded: "LoadedSettings", collection: str) -> "Iterator[tup
             yield store, generation, embedding
 
 
-_MODE_OPTIONS = (
-    click.option("--calibrate", is_flag=True, help="Calibrate the confidence of answers from -c NAME."),
-    click.option(
-        "--refusals",
-        "--abstention",
-        "refusals",
-        is_flag=True,
-        help="Measure how often unanswerable questions are refused, in DIR or -c NAME.",
-    ),
-    click.option(
-        "--foreign", metavar="DIR", type=click.Path(path_type=Path), help="Set of questions about other subjects."
-    ),
-    click.option("--gold-answers", is_flag=True, help="Measure how often quotes contain the gold answers in DIR."),
-)
-OUTPUT_FILE = click.Path(path_type=Path, dir_okay=False)
-_INCOMPATIBLE = ("from_documents", "answers", "strategies", "compare", "fail_under", "per_query")
-_HINT = "Help: elt-llm eval --help"
+def _run_mode(context: CommandContext, mode: str, options: EvaluationOptions) -> None:
+    from elt_llm_core.settings.profiles import load_profile
 
-
-def answer_mode_options(function: Callable[..., int]) -> Callable[..., int]:
-    """Add the options that measure answers, such as --refusals. Each replaces the measurement of retrieval."""
-
-    @wraps(function)
-    def command(
-        context: CommandContext,
-        *,
-        calibrate: bool,
-        refusals: bool,
-        gold_answers: bool,
-        foreign: Path | None,
-        **others: Any,
-    ) -> int:
-        modes = {"--calibrate": calibrate, "--refusals": refusals, "--gold-answers": gold_answers}
-        chosen = [name for name, is_chosen in modes.items() if is_chosen]
-        if foreign is not None and chosen != ["--refusals"]:
-            raise UsageError("--foreign needs --refusals.", hint=_HINT)
-        if not chosen:
-            return function(context, **others)
-        if len(chosen) > 1:
-            raise UsageError(f"{' and '.join(chosen)} cannot be combined.", hint="Run one after the other.")
-        return _run_mode(context, chosen[0], foreign, others)
-
-    for option in reversed(_MODE_OPTIONS):
-        command = option(command)
-    return command
-
-
-def _run_mode(context: CommandContext, mode: str, foreign: Path | None, others: dict[str, Any]) -> int:
-    directory, collection, as_json = others["directory"], others["collection"], others["as_json"]
-    _reject_other_options(mode, foreign, others)
-    folder = context.working_directory
-    files = render.OutputFiles.of(folder, None, others["html"])
-    profile = (others["profiles"] or (DEFAULT_PROFILE,))[0]
-    asking = RefusalSettings.of(context, profile, others["questions"], others["seed"], quiet=as_json)
+    _reject_other_options(mode, options)
+    render.check_output_files(options.html)
+    loaded, directory, collection = context.load(), options.directory, options.collection or ""
+    [profile] = options.profiles or (DEFAULT_PROFILE,)
+    asking = RefusalSettings(options, loaded, load_profile(profile, loaded).apply_to(loaded.settings))
     if mode == "--calibrate":
-        return render.print_calibration(calibrate_collection(asking, collection), collection, as_json=as_json)
-    if mode == "--gold-answers":
-        return render.print_gold(measure_gold_answers(asking, folder / directory), as_json=as_json)
-    if directory is None:
-        return render.print_refusals(*measure_refusals_of_collection(asking, collection), files.html, as_json=as_json)
-    report = measure_refusals_of_set(asking, folder / directory, folder / foreign if foreign else None)
-    return render.print_refusals(report, "shipped", files.html, as_json=as_json)
+        render.print_calibration(calibrate_collection(asking, collection), collection, as_json=options.as_json)
+    elif directory is None:
+        report, weights = measure_refusals_of_collection(asking, collection)
+        render.print_refusals(report, weights, options.html, as_json=options.as_json)
+    elif mode == "--gold-answers":
+        render.print_gold(measure_gold_answers(asking, directory), as_json=options.as_json)
+    else:
+        report = measure_refusals_of_set(asking, directory)
+        render.print_refusals(report, "shipped", options.html, as_json=options.as_json)
 
 
-def _reject_other_options(mode: str, foreign: Path | None, others: dict[str, Any]) -> None:
+def _reject_other_options(mode: str, options: EvaluationOptions) -> None:
     """Raise UsageError for options that cannot be combined with a mode such as --refusals."""
-    named = [f"--{name.replace('_', '-')}" for name in _INCOMPATIBLE if others[name]]
-    named += ["--html"] if others["html"] and mode != "--refusals" else []
-    named += ["a second --profile"] if len(others["profiles"]) > 1 else []
+    named = [f"--{name.replace('_', '-')}" for name in _INCOMPATIBLE if getattr(options, name)]
+    named += ["--html"] if options.html and mode != "--refusals" else []
+    named += ["a second --profile"] if len(options.profiles) > 1 else []
     if named:
         raise UsageError(f"{mode} cannot be combined with {', '.join(named)}.", hint=_HINT)
-    of_set, of_collection = others["directory"] is not None, others["collection"] is not None
+    of_set, of_collection = options.directory is not None, options.collection is not None
     if mode == "--calibrate" and (of_set or not of_collection):
         raise UsageError("--calibrate needs -c NAME and no DIR.", hint="Run: elt-llm eval --calibrate -c NAME")
     if mode == "--gold-answers" and (of_collection or not of_set):
         raise UsageError("--gold-answers needs a DIR and no -c NAME.", hint="Run: elt-llm eval DIR --gold-answers")
     if of_set == of_collection:
         raise UsageError("--refusals needs a DIR, or -c NAME.", hint="Run: elt-llm eval --refusals -c NAME")
-    if foreign is not None and not of_set:
+    if options.foreign is not None and not of_set:
         raise UsageError(
             "--foreign needs a DIR.", hint="For -c NAME, the foreign questions come from other collections."
         )
 
 
-def evaluate_answers(
-    context: CommandContext, file: Path, collection: str, profiles: tuple[str, ...], *, as_json: bool
-) -> int:
+def evaluate_answers(context: CommandContext, file: Path, collection: str, options: EvaluationOptions) -> None:
     """Ask labelled questions, and print how often the right page is cited and how often questions are refused."""
     from elt_llm_core.text.stems import KeywordTokeniser
     from elt_llm_query.evaluate.answers import measure_answers
     from elt_llm_query.evaluate.datasets import read_labelled_questions
 
+    if options.compare or options.fail_under or options.per_query or options.html or options.strategies:
+        raise UsageError(
+            "--answers cannot be combined with --strategy, --compare, --fail-under, --per-query or --html.",
+            hint="These options measure retrieval. Use --json for a result per question.",
+        )
     questions = read_labelled_questions(file)
+    profile = options.profiles[0] if options.profiles else None
     with (
-        open_engine_for(context, (collection,), profiles[0] if profiles else None) as engine,
-        progress_display(quiet=as_json) as progress,
+        open_engine_for(context, (collection,), profile) as engine,
+        progress_display(quiet=options.as_json) as progress,
     ):
         report = measure_answers(questions, engine.ask, KeywordTokeniser(), progress)
     figures = [
@@ -376,8 +348,10 @@ def evaluate_answers(
         ),
         ("question words in the gold", f"{report.overlap:.1%} (median)"),
     ]
-    print_result(report.to_json(), align_columns(figures), as_json=as_json)
-    return 0
+    print_result(report.to_json(), align_columns(figures), as_json=options.as_json)
+
+
+_OUTPUT_FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command()
@@ -393,31 +367,27 @@ def evaluate_answers(
 @click.option(
     "--fail-under", multiple=True, metavar="F=X", help="Exit with 1 if metric F is below X, such as ndcg@10=0.70."
 )
-@click.option("--per-query", metavar="FILE", type=OUTPUT_FILE, help="Write each question's result as JSON lines.")
-@click.option("--html", metavar="FILE", type=OUTPUT_FILE, help="Write a report with plots.")
+@click.option("--per-query", metavar="FILE", type=_OUTPUT_FILE, help="Write each question's result as JSON lines.")
+@click.option("--html", metavar="FILE", type=_OUTPUT_FILE, help="Write a report with plots.")
 @click.option("--questions", metavar="N", type=WholeNumber(1, 5000), help="Maximum questions to generate; else 200.")
 @click.option(
     "--seed", metavar="N", type=WholeNumber(0, 2**31), default=1, help="Seed of the generated questions; else 1."
 )
 @json_option
+@click.option("--calibrate", is_flag=True, help="Calibrate the confidence of answers from -c NAME.")
+@click.option(
+    "--refusals",
+    "--abstention",
+    "refusals",
+    is_flag=True,
+    help="Measure how often unanswerable questions are refused, in DIR or -c NAME.",
+)
+@click.option(
+    "--foreign", metavar="DIR", type=click.Path(path_type=Path), help="Set of questions about other subjects."
+)
+@click.option("--gold-answers", is_flag=True, help="Measure how often quotes contain the gold answers in DIR.")
 @pass_command_context
-@answer_mode_options
-def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
-    context: CommandContext,
-    directory: Path | None,
-    from_documents: bool,
-    answers: Path | None,
-    collection: str | None,
-    profiles: tuple[str, ...],
-    strategies: tuple[str, ...],
-    compare: tuple[str, str] | None,
-    fail_under: tuple[str, ...],
-    per_query: Path | None,
-    html: Path | None,
-    questions: int | None,
-    seed: int,
-    as_json: bool,
-) -> int:
+def command(context: CommandContext, /, **given: Any) -> int:
     """Print nDCG@10, recall, precision, MRR, hit rate and latency on the set in DIR (BEIR layout).
 
     Without --profile or --strategy, each retriever, their fusion, and the profiles default and classic are measured.
@@ -427,31 +397,17 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     --answers FILE -c NAME measures how often the right page is cited and questions without answer are refused.
     --refusals, --gold-answers and --calibrate measure answers without manual labels.
     """
-    _check_source(directory, answers, collection, questions, from_documents=from_documents)
-    if answers is not None and collection is not None:
-        if compare or fail_under or per_query or html or strategies:
-            raise UsageError(
-                "--answers cannot be combined with --strategy, --compare, --fail-under, --per-query or --html.",
-                hint="These options measure retrieval. Use --json for a result per question.",
-            )
-        return evaluate_answers(context, context.working_directory / answers, collection, profiles, as_json=as_json)
-    files = render.OutputFiles.of(context.working_directory, per_query, html)
-    measuring = EvaluationSettings.of(context, (*profiles, *strategies), compare, fail_under)
-    if directory is not None:
-        reports = evaluate_labelled_set(measuring, context.working_directory / directory, quiet=as_json)
-    else:
-        reports = evaluate_own_documents(measuring, collection or "", questions, seed, quiet=as_json)
-    return render.print_evaluation(measuring.outcome(reports, seed), files, as_json=as_json)
-
-
-def _check_source(
-    directory: Path | None, answers: Path | None, collection: str | None, questions: int | None, *, from_documents: bool
-) -> None:
-    sources = (directory is not None) + (answers is not None) + from_documents
-    if sources != 1 or (directory is None) == (collection is None):
-        raise UsageError(
-            "Name a DIR, or --from-documents with -c NAME, or --answers FILE with -c NAME.",
-            hint=_HINT,
-        )
-    if questions is not None and not from_documents:
+    paths = {name: context.working_directory / value for name, value in given.items() if isinstance(value, Path)}
+    options = EvaluationOptions(**{**given, **paths})
+    if mode := options.answer_mode():
+        _run_mode(context, mode, options)
+        return 0
+    sources = (options.directory is not None) + (options.answers is not None) + options.from_documents
+    if sources != 1 or (options.directory is None) == (options.collection is None):
+        raise UsageError("Name a DIR, or --from-documents with -c NAME, or --answers FILE with -c NAME.", hint=_HINT)
+    if options.questions is not None and not options.from_documents:
         raise UsageError("--questions needs --from-documents.", hint=_HINT)
+    if options.answers is not None and options.collection is not None:
+        evaluate_answers(context, options.answers, options.collection, options)
+        return 0
+    return evaluate_retrieval(context, options)

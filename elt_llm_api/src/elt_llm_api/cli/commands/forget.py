@@ -14,7 +14,7 @@ from elt_llm_api.display.text import print_result, strip_control_characters
 @click.argument("document", metavar="DOC")
 @click.option("-c", "--collection", required=True, metavar="NAME", help="Collection of the document.")
 @yes_option
-def command(context: CommandContext, document: str, collection: str, yes: bool, as_json: bool) -> int:
+def command(context: CommandContext, document: str, collection: str, yes: bool, as_json: bool) -> None:
     """Delete a document, named by id, path, file name or title, and every document with the same bytes.
 
     Its text, vectors and index entries are deleted, with every generation that contains it, and later ingests skip
@@ -28,7 +28,6 @@ def command(context: CommandContext, document: str, collection: str, yes: bool, 
 
         report = forget(store, collection, document, progress)
     print_result(asdict(report), message_lines("forget", report=report), as_json=as_json)
-    return 0
 
 
 def _confirm_forget(context: CommandContext, collection: str, document: str, *, as_json: bool) -> None:

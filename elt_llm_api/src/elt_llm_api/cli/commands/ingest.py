@@ -1,7 +1,7 @@
 """`elt-llm ingest`: update collections from files and folders."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 @click.option("--watch", is_flag=True, help="Keep running, and ingest again whenever a file changes.")
 @click.option("--dry-run", is_flag=True, help="Show what would change; write nothing.")
 @click.option(
-    "--rebuild",
-    is_flag=True,
-    help="Read and index everything again, for example with another embedding model.",
+    "--rebuild", is_flag=True, help="Read and index everything again, for example with another embedding model."
 )
 @click.option("--resume", is_flag=True, help="Continue after a rollback, from the published generation.")
 @click.option("--allow-delete", is_flag=True, help="Remove documents even if many are missing at once.")
@@ -79,17 +77,6 @@ def command(  # noqa: PLR0913 - one parameter for each option
     return exit_code_of(reports)
 
 
-def run_ingest(
-    context: CommandContext, collection: str, paths: tuple[Path, ...], *, command_line: str, quiet: bool
-) -> "IngestReport":
-    """Ingest paths into a collection and return the report."""
-    from elt_llm_ingest.session import CollectionTask, IngestSession
-
-    with IngestSession(CollectionTask(collection, paths), context.load(), {}, command_line) as session:
-        [report] = session.run(lambda: progress_display(quiet=quiet))
-    return report  # type: ignore[return-value]  # one collection has one report
-
-
 def _check_arguments(paths: tuple[str, ...], collection: str | None, job: str | None) -> None:
     """Raise UsageError if neither a collection nor a job is named, or a job together with paths or a collection."""
     if job is None and collection is None:
@@ -122,21 +109,20 @@ def _create_task(
 def _print_plan(session: "IngestSession", report_file: Path | None, *, as_json: bool) -> int:
     plans = session.plan()
     listed = {"plans": [plan.to_json() for plan in plans]}
-    print_result(listed, (line for plan in plans for line in plan_lines(plan)), as_json=as_json)
-    _write_report(listed, report_file, quiet=as_json)
+    _print_outcomes(listed, (line for plan in plans for line in plan_lines(plan)), report_file, as_json=as_json)
     return int(any(plan.refused for plan in plans))
 
 
 def _print_reports(reports: "Sequence[IngestReport | JobReport]", report_file: Path | None, *, as_json: bool) -> None:
-    listed = reports_as_json(reports)
-    print_result(listed, reports_lines(reports), as_json=as_json)
-    _write_report(listed, report_file, quiet=as_json)
+    _print_outcomes(reports_as_json(reports), reports_lines(reports), report_file, as_json=as_json)
 
 
-def _write_report(listed: Any, report_file: Path | None, *, quiet: bool) -> None:
+def _print_outcomes(listed: Any, lines: Iterable[str], report_file: Path | None, *, as_json: bool) -> None:
+    """Print the outcomes of files, and write them to the file of --report, if there is one."""
+    print_result(listed, lines, as_json=as_json)
     if report_file is not None:
         report_file.write_text(json.dumps(listed, ensure_ascii=False, indent=1), encoding="utf-8")
-        if not quiet:
+        if not as_json:
             click.echo(f"Wrote the outcome of every file to {report_file}")
 
 

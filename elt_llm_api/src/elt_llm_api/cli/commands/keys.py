@@ -14,12 +14,7 @@ from elt_llm_api.display.text import align_columns, local_time, print_json, prin
 if TYPE_CHECKING:
     from elt_llm_core.state.keys import KeyRecord, KeyTable
 
-_HELP = {
-    "add": "Create a key and print its secret, once.",
-    "list": "List the keys and their permissions.",
-    "revoke": "Revoke a key; the server refuses it from then on.",
-}
-command = LazyGroup.of_module("keys", __name__, _HELP, help="Manage the API keys of the server and their permissions.")
+command = LazyGroup.of_module(__name__, help="Manage the API keys of the server and their permissions.")
 
 
 @contextmanager
@@ -51,7 +46,7 @@ def add_command(
     where: tuple[str, ...],
     admin: bool,
     as_json: bool,
-) -> int:
+) -> None:
     """Create a key and print its secret, which is not stored.
 
     A PATTERN is a collection's name, where * matches any characters; --read and --write may be repeated. Once there is
@@ -70,14 +65,13 @@ def add_command(
     if as_json:
         given = {"read": read, "write": write, "administers": admin, "where": list(map(str, conditions))}
         print_json({"name": name, "secret": secret, **given})
-        return 0
+        return
     click.echo(secret)
     click.echo("Store it now: it is not shown again. Send it as: Authorization: Bearer SECRET", err=True)
-    return 0
 
 
 @json_command
-def list_command(context: CommandContext, as_json: bool) -> int:
+def list_command(context: CommandContext, as_json: bool) -> None:
     """List the keys and their permissions; secrets are not stored."""
     with _open_keys(context) as table:
         keys = table.all()
@@ -88,7 +82,6 @@ def list_command(context: CommandContext, as_json: bool) -> int:
         rows.append([key.name, *scopes, "yes" if key.administers else "no", local_time(key.created_at)])
     lines = align_columns(rows) if keys else ["There are no keys. Create one with: elt-llm keys add NAME --read '*'"]
     print_result([_key_json(key) for key in keys], lines, as_json=as_json)
-    return 0
 
 
 def _key_json(key: "KeyRecord") -> dict[str, Any]:
@@ -99,7 +92,7 @@ def _key_json(key: "KeyRecord") -> dict[str, Any]:
 @click.command()
 @click.argument("name", metavar="NAME")
 @pass_command_context
-def revoke_command(context: CommandContext, name: str) -> int:
+def revoke_command(context: CommandContext, name: str) -> None:
     """Revoke a key. A running server refuses it from the next request on."""
     with _open_keys(context) as keys:
         keys.revoke(name)
@@ -107,4 +100,3 @@ def revoke_command(context: CommandContext, name: str) -> int:
     click.echo(f"The key '{name}' is revoked.")
     if none_left:
         click.echo("No key is left: a server without a token answers all users of this machine.", err=True)
-    return 0

@@ -12,7 +12,7 @@ from elt_llm_api.display.text import count_noun, print_result
 
 @json_command
 @click.option("--to", "backend", type=click.Choice(["postgres"]), required=True, help="The database to move to.")
-def command(context: CommandContext, backend: StorageBackend, as_json: bool) -> int:
+def command(context: CommandContext, backend: StorageBackend, as_json: bool) -> None:
     """Copy documents, vectors, conversations and keys into the PostgreSQL database of ELT_LLM_DSN or storage.dsn_file.
 
     Nothing is embedded. The hash of each collection is computed again from the copy before the copy is stored. The
@@ -30,4 +30,3 @@ def command(context: CommandContext, backend: StorageBackend, as_json: bool) -> 
         lines = [f"{count_noun(sum(report.rows.values()), 'row')} copied into {report.database}. Verified hashes:"]
     lines += [*hashes, "Set storage.backend: postgres, here and on every machine that uses this database."]
     print_result(report.to_json(), lines, as_json=as_json)
-    return 0

@@ -13,8 +13,8 @@ import yaml
 from elt_llm_core.errors import SettingsError, UsageError
 from pydantic import BaseModel
 
-from elt_llm_api.cli.options import CommandContext, json_option, pass_command_context
-from elt_llm_api.display.text import one_line, print_json
+from elt_llm_api.cli.options import CommandContext, json_command
+from elt_llm_api.display.text import one_line, print_result
 
 _LISTS = frozenset(("sources.handbook", "sources.inventory", "paths", "collections"))
 
@@ -30,13 +30,11 @@ class MigratedFile:
     without_home: list[str] = field(default_factory=list)
 
 
-@click.command()
+@json_command
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
 @click.option(
     "--to", "target", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="Folder to write to."
 )
-@json_option
-@pass_command_context
 def command(context: CommandContext, directory: Path, target: Path, as_json: bool) -> None:
     """Convert the configuration in DIR, with ingest files, jobs and profiles, into the folder `config`.
 
@@ -45,15 +43,14 @@ def command(context: CommandContext, directory: Path, target: Path, as_json: boo
     folder = context.working_directory / target
     converted = list(convert_directory(context.working_directory / directory))
     write_converted(converted, folder)
-    if as_json:
-        print_json({"files": [vars(one) for one in converted]})
-        return
+    print_result({"files": [vars(one) for one in converted]}, _conversion_lines(converted), as_json=as_json)
+
+
+def _conversion_lines(converted: list[MigratedFile]) -> Iterator[str]:
     for one in converted:
-        click.echo(f"{one_line(one.source)} -> {one.target}")
-        for line in one.renamed:
-            click.echo(f"  renamed  {one_line(line)}")
-        for line in one.without_home:
-            click.echo(f"  dropped  {one_line(line)}")
+        yield f"{one_line(one.source)} -> {one.target}"
+        yield from (f"  renamed  {one_line(line)}" for line in one.renamed)
+        yield from (f"  dropped  {one_line(line)}" for line in one.without_home)
 
 
 def convert_directory(directory: Path) -> Iterator[MigratedFile]:

@@ -12,15 +12,7 @@ from elt_llm_api.display.text import align_columns, print_json, print_result
 if TYPE_CHECKING:
     from elt_llm_core.settings.tree import Settings
 
-_HELP = {
-    "list": "List the installed models and those that can be pulled.",
-    "pull": "Download a known model and install it.",
-    "add": "Install a model from a folder.",
-    "remove": "Delete an installed model.",
-}
-command = LazyGroup.of_module(
-    "models", __name__, _HELP, help="Manage cross-encoders, which rank chunks on this machine."
-)
+command = LazyGroup.of_module(__name__, help="Manage cross-encoders, which rank chunks on this machine.")
 
 
 def _open(context: CommandContext) -> "tuple[Settings, Path]":
@@ -32,7 +24,7 @@ def _open(context: CommandContext) -> "tuple[Settings, Path]":
 
 
 @json_command
-def list_command(context: CommandContext, as_json: bool) -> int:
+def list_command(context: CommandContext, as_json: bool) -> None:
     """List the installed models and those that can be pulled. The network is not used."""
     from elt_llm_core.models.hub import installed_models, known_models
 
@@ -46,12 +38,11 @@ def list_command(context: CommandContext, as_json: bool) -> int:
     rows.extend([name, "yes", "-", "-", "-", "-"] for name in installed if name not in names)
     document = {"folder": str(models_dir), "installed": installed, "known": [one.model_dump() for one in known]}
     print_result(document, align_columns(rows), as_json=as_json)
-    return 0
 
 
 @json_command
 @click.argument("name", metavar="NAME")
-def pull_command(context: CommandContext, name: str, as_json: bool) -> int:
+def pull_command(context: CommandContext, name: str, as_json: bool) -> None:
     """Download a known model and install it in the folder of models.
 
     The setting network.allow_model_downloads must be true. The variable HF_ENDPOINT can name a hub other than Hugging
@@ -65,21 +56,20 @@ def pull_command(context: CommandContext, name: str, as_json: bool) -> int:
     record = pull_model(find_known_model(name), models_dir, hub, allowed=allowed)
     if as_json:
         print_json({"folder": str(models_dir / record.name), **record.model_dump()})
-        return 0
+        return
     click.echo(f"Installed {record.name} from {record.origin} in {models_dir / record.name}")
     if record.first_seen:
         click.echo("No checksum is known for these files; they were trusted, and a later pull must match:", err=True)
         for file in record.first_seen:
             click.echo(f"  {file}  sha256 {record.sha256[file]}", err=True)
     click.echo(f"Use it: set query.reranker_strategy to cross-encoder and query.reranker_model to {record.name}")
-    return 0
 
 
 @click.command()
 @click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
 @click.option("--name", metavar="NAME", help="Name of the model; else the name of the folder.")
 @pass_command_context
-def add_command(context: CommandContext, folder: Path, name: str | None) -> int:
+def add_command(context: CommandContext, folder: Path, name: str | None) -> None:
     """Copy a cross-encoder from FOLDER into the folder of models.
 
     FOLDER contains model.onnx (or onnx/model.onnx), tokenizer.json and possibly config.json. A folder with code or
@@ -91,14 +81,13 @@ def add_command(context: CommandContext, folder: Path, name: str | None) -> int:
     source = context.working_directory / folder
     record = add_model(source, name or source.resolve().name, models_dir)
     click.echo(f"Installed {record.name} in {models_dir / record.name}")
-    return 0
 
 
 @click.command()
 @click.argument("name", metavar="NAME")
 @click.option("--force", is_flag=True, help="Delete the model even if query.reranker_model names it.")
 @pass_command_context
-def remove_command(context: CommandContext, name: str, force: bool) -> int:
+def remove_command(context: CommandContext, name: str, force: bool) -> None:
     """Delete an installed model. The recorded checksums are kept for a later pull."""
     from elt_llm_core.models.hub import remove_model
 
@@ -109,4 +98,3 @@ def remove_command(context: CommandContext, name: str, force: bool) -> int:
         raise UsageError(f"The settings use '{name}' as query.reranker_model, so it was not deleted.", hint=hint)
     remove_model(name, models_dir)
     click.echo(f"Removed {name} from {models_dir}")
-    return 0

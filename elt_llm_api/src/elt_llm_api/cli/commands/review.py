@@ -16,13 +16,7 @@ if TYPE_CHECKING:
     from elt_llm_consumer.review.reviews import ReviewOverview
 
 _COLOURS = {"APPROVED": "green", "REJECTED": "red", "NEEDS_CLARIFICATION": "yellow"}
-_HELP = {
-    "import": "Import reviews from a filled-in sheet.",
-    "status": "List the reviews of rows.",
-    "history": "List all reviews of one row.",
-    "stale": "List rows whose source text changed.",
-}
-command = LazyGroup.of_module("review", __name__, _HELP, help="Import and list reviews of the rows of a job.")
+command = LazyGroup.of_module(__name__, help="Import and list reviews of the rows of a job.")
 
 
 @json_command
@@ -50,7 +44,7 @@ def import_command(
 
 @json_command
 @review_options
-def stale_command(context: CommandContext, job: str, kind: str | None, as_json: bool) -> int:
+def stale_command(context: CommandContext, job: str, kind: str | None, as_json: bool) -> None:
     """List each row with a quote that moved, that is missing, or whose surrounding text in the document changed."""
     from elt_llm_consumer.review.stale import read_sources, stale_rows
 
@@ -59,25 +53,23 @@ def stale_command(context: CommandContext, job: str, kind: str | None, as_json: 
         name = reviewed.name
     document = {"job": name.job, "kind": name.kind, "stale": [asdict(row) for row in found]}
     print_result(document, message_lines("stale", rows=found, kind=f"{name.kind} of {name.job}"), as_json=as_json)
-    return 0
 
 
 @json_command
 @review_options
-def status_command(context: CommandContext, job: str, kind: str | None, as_json: bool) -> int:
+def status_command(context: CommandContext, job: str, kind: str | None, as_json: bool) -> None:
     """List the reviews of a job, each as fresh, as stale (its row has changed since), or as without a row."""
     from elt_llm_consumer.review.reviews import review_overview
 
     with open_reviewed_job(context, job, kind) as reviewed:
         found = review_overview(reviewed.state, reviewed.name)
     print_result(found.to_json(), _review_lines(found), as_json=as_json)
-    return 0
 
 
 @json_command
 @click.argument("row", metavar="ROW")
 @review_options
-def history_command(context: CommandContext, row: str, job: str, kind: str | None, as_json: bool) -> int:
+def history_command(context: CommandContext, row: str, job: str, kind: str | None, as_json: bool) -> None:
     """List who reviewed a row when and how, oldest first. ROW is its name or its key."""
     from elt_llm_consumer.review.reviews import review_history
 
@@ -89,7 +81,6 @@ def history_command(context: CommandContext, row: str, job: str, kind: str | Non
     ]
     shown = {"row": row, "reviews": said}
     print_result(shown, message_lines("review_history", **shown), as_json=as_json)
-    return 0
 
 
 @json_command

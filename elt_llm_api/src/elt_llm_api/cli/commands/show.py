@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--span", metavar="A:B", help="Only these characters, as in a citation.")
 def command(
     context: CommandContext, document: str, collection: str | None, page: int | None, span: str | None, as_json: bool
-) -> int:
+) -> None:
     """Show the text of DOC: its id, path, file name or title."""
     if page is not None and span is not None:
         raise UsageError("--page and --span cannot be combined.", hint="Give one of them.")
@@ -40,7 +40,6 @@ def command(
         "text": shown,
     }
     print_result(content, [strip_control_characters(shown) if sys.stdout.isatty() else shown], as_json=as_json)
-    return 0
 
 
 def _find_document(store: "Store", document: str, collections: list[str] | None) -> "StoredDocument":

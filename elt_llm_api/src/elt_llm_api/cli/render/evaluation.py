@@ -1,11 +1,13 @@
 """Print evaluation results as tables and JSON, and write the HTML report."""
 
 import json
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import click
 from elt_llm_core.errors import UsageError
@@ -36,23 +38,13 @@ SIGNIFICANCE_LEVEL = 0.05
 MOST_NOTES = 5
 
 
-@dataclass(frozen=True)
-class OutputFiles:
-    """The files to write: results per question, and the HTML report."""
-
-    per_query: Path | None
-    html: Path | None
-
-    @classmethod
-    def of(cls, folder: Path, per_query: Path | None, html: Path | None) -> Self:
-        """Resolve the paths relative to `folder`. Raises UsageError for a file that cannot be written."""
-        files = [None if file is None else folder / file for file in (per_query, html)]
-        for file in filter(None, files):
-            if file.is_dir() or not file.parent.is_dir():
-                raise UsageError(f"{file} cannot be written.", hint="Name a file in an existing folder.")
-        if files[0] is not None and files[0] == files[1]:
-            raise UsageError("--per-query and --html name the same file.", hint="Name two files.")
-        return cls(*files)
+def check_output_files(html: Path | None, per_query: Path | None = None) -> None:
+    """Raise UsageError for a file that cannot be written, or if both are the same."""
+    for file in filter(None, (per_query, html)):
+        if file.is_dir() or not file.parent.is_dir():
+            raise UsageError(f"{file} cannot be written.", hint="Name a file in an existing folder.")
+    if html is not None and html == per_query:
+        raise UsageError("--per-query and --html name the same file.", hint="Name two files.")
 
 
 @dataclass(frozen=True)
@@ -68,12 +60,12 @@ class EvaluationOutcome:
     failed: Sequence[str]
 
 
-def print_evaluation(evaluated: EvaluationOutcome, files: OutputFiles, *, as_json: bool) -> int:
-    """Print and write the results; return 1 if a metric is below its threshold, else 0."""
-    if files.per_query is not None:
-        write_output(files.per_query, "".join(_result_lines(evaluated)))
-    if files.html is not None:
-        write_output(files.html, html_report(evaluated))
+def print_evaluation(evaluated: EvaluationOutcome, per_query: Path | None, html: Path | None, *, as_json: bool) -> int:
+    """Print the results, and write them to the named files. Return 1 if a metric is below its threshold, else 0."""
+    if per_query is not None:
+        write_output(per_query, "".join(_result_lines(evaluated)))
+    if html is not None:
+        write_output(html, html_report(evaluated))
     print_result(
         _evaluation_json(evaluated), map(strip_control_characters, evaluation_lines(evaluated)), as_json=as_json
     )
@@ -226,12 +218,9 @@ def _rank_shares(report: "ProfileReport") -> list[float]:
 
     The last share is that of questions for which no relevant chunk was found.
     """
-    counts = [0] * (len(RANK_STEPS) + 1)
-    for result in report.results:
-        rank = _first_relevant_rank(result)
-        steps = (number for number, (last, _) in enumerate(RANK_STEPS) if rank is not None and rank <= last)
-        counts[next(steps, -1)] += 1
-    return [count / len(report.results) for count in counts]
+    last_ranks = [last for last, _ in RANK_STEPS]
+    steps = Counter(bisect_left(last_ranks, _first_relevant_rank(result) or inf) for result in report.results)
+    return [steps[step] / len(report.results) for step in range(len(RANK_STEPS) + 1)]
 
 
 def _comparison_section(compared: "ProfileComparison") -> ReportSection:
@@ -275,13 +264,12 @@ def _first_relevant_rank(result: "QuestionResult") -> int | None:
 WEIGHTS = {"shipped": "as shipped", "calibrated": "as calibrated", "stale": "as shipped (the calibration is stale)"}
 
 
-def print_refusals(report: "RefusalReport", weights: "CalibrationState", html: Path | None, *, as_json: bool) -> int:
-    """Print the results of `elt-llm eval --refusals`, write the page `html` if it is named, and return exit code 0."""
+def print_refusals(report: "RefusalReport", weights: "CalibrationState", html: Path | None, *, as_json: bool) -> None:
+    """Print the results of `elt-llm eval --refusals`, and write the page `html` if it is named."""
     if html is not None:
         write_output(html, refusal_page(report))
     lines = map(strip_control_characters, refusal_lines(report, weights))
     print_result({**report.to_json(), "weights": weights}, lines, as_json=as_json)
-    return 0
 
 
 def refusal_lines(report: "RefusalReport", weights: "CalibrationState") -> Iterator[str]:
@@ -333,8 +321,8 @@ def refusal_page(report: "RefusalReport") -> str:
     )
 
 
-def print_gold(report: "GoldAnswerReport", *, as_json: bool) -> int:
-    """Print how often quotes contain the gold answers (`elt-llm eval --gold-answers`), and return exit code 0."""
+def print_gold(report: "GoldAnswerReport", *, as_json: bool) -> None:
+    """Print how often quotes contain the gold answers (`elt-llm eval --gold-answers`)."""
     from elt_llm_query.evaluate.answers import SENTENCES
 
     rows = [["most sentences", "contain an answer", "and not refused", "wrongly refused"]]
@@ -348,14 +336,12 @@ def print_gold(report: "GoldAnswerReport", *, as_json: bool) -> int:
         *align_columns(rows),
     ]
     print_result(report.to_json(), lines, as_json=as_json)
-    return 0
 
 
-def print_calibration(fitted: "FittedCalibration", collection: str, *, as_json: bool) -> int:
-    """Print the calibration and its quality, and return exit code 0."""
+def print_calibration(fitted: "FittedCalibration", collection: str, *, as_json: bool) -> None:
+    """Print the calibration and its quality."""
     lines = map(strip_control_characters, calibration_lines(fitted, collection))
     print_result({"collection": collection, **fitted.to_json()}, lines, as_json=as_json)
-    return 0
 
 
 def calibration_lines(fitted: "FittedCalibration", collection: str) -> Iterator[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import click
+from elt_llm_core.errors import EltError
 
 from elt_llm_api.cli.render.messages import message_lines
 from elt_llm_api.display.progress import progress_display
@@ -39,10 +40,10 @@ _MOST_SHOWN = 40
 def reports_lines(reports: "Sequence[IngestReport | JobReport]") -> Iterator[str]:
     """Return the report of an ingest, or the reports of jobs, as lines."""
     for report in reports:
-        yield from _job_lines(report) if _is_job(report) else report_lines(report)  # type: ignore[arg-type]
+        yield from _job_lines(report) if _is_job(report) else _report_lines(report)  # type: ignore[arg-type]
 
 
-def report_lines(report: "IngestReport") -> Iterator[str]:
+def _report_lines(report: "IngestReport") -> Iterator[str]:
     """Return every file except unchanged ones, then the notes and totals, as lines."""
     yield from _file_lines([(file.status, file.path, _file_remark(file)) for file in report.files])
     yield from _summary_lines(report)
@@ -195,10 +196,7 @@ class WatchDisplay:
 
     def failed(self, error: Exception) -> None:
         """Print why an ingest failed."""
-        from elt_llm_core.errors import EltError
-
-        expected = error if isinstance(error, EltError) else EltError(str(error))
-        print_error(expected, as_json=False)
+        print_error(error if isinstance(error, EltError) else EltError(str(error)), as_json=False)
 
     def busy(self, error: "LockHeld") -> None:
         """Print which process holds the writer lock."""
