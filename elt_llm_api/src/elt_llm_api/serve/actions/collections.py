@@ -93,7 +93,7 @@ class CollectionActions(ServiceActions):
 
     def get(self, principal: Principal, name: str) -> CollectionOverview:
         """Return the state of a collection. Raises Forbidden."""
-        record = self._record(principal, name)
+        record = self._services.record(principal, name)
         status = self._status(principal, record)
         return CollectionOverview(
             status=status,
@@ -110,7 +110,7 @@ class CollectionActions(ServiceActions):
         `deep` checks every row and every kept generation. Raises Forbidden without write access, ServerOverloaded,
         StoreError if the store itself is damaged, and LockHeld while another process writes.
         """
-        self._record(principal, name)
+        self._services.record(principal, name)
         principal.require_whole(name)
         return await self._services.workers.run(lambda _: self._verify(name, deep=deep, mend=mend))
 
@@ -119,7 +119,7 @@ class CollectionActions(ServiceActions):
 
         Raises Forbidden without write access, UsageError if the generation is gone, and LockHeld.
         """
-        self._record(principal, name)
+        self._services.record(principal, name)
         principal.require_whole(name)
         place = self._services.loaded.workspace
         with writer_lock(place, f"serve: rollback -c {name}"), open_store(place, for_writing=True) as store:
@@ -136,10 +136,6 @@ class CollectionActions(ServiceActions):
                 collect_garbage(store, keep)
         ok = not found.damage or bool(healed)
         return VerifyReport(ok=ok, damage=found.damage, unchecked=found.unchecked, healed=healed)
-
-    def _record(self, principal: Principal, name: str) -> CollectionRecord:
-        [readable] = self._services.collections(principal, [name])
-        return self._services.store.collections.get(readable.name)
 
     def _status(self, principal: Principal, record: CollectionRecord) -> CollectionStatus:
         """Return the status, with the folders on this machine for administrators only."""

@@ -65,7 +65,7 @@ class DocumentActions(ServiceActions):
 
     def all(self, principal: Principal, collection: str) -> list[DocumentEntry]:
         """Return every published document, and every file that could not be read, by name. Raises Forbidden."""
-        record = self._record(principal, collection)
+        record = self._services.record(principal, collection)
         ingested_at = self._services.store.documents.made_at(record.id)
         conditions = principal.conditions_of(collection)
         published = own_documents(self._services.store, record, conditions)
@@ -147,7 +147,7 @@ class DocumentActions(ServiceActions):
             raise NotFound("Only pages of PDF files are rendered.", hint=_TEXT_HINT)
         if not 1 <= page <= max(1, len(document.pages)):
             raise NotFound(f"There is no page {page} in this document.", hint=f"It has {len(document.pages)} pages.")
-        record, quote = self._record(principal, collection), ""
+        record, quote = self._services.record(principal, collection), ""
         if document.pages and marked[0] < marked[1]:
             text = self._text(principal, collection, document)
             start, end = _page_span(document.pages, page, len(text))
@@ -156,7 +156,7 @@ class DocumentActions(ServiceActions):
 
     def forget(self, principal: Principal, collection: str, identity: str) -> QueuedJob:
         """Queue a job that deletes a document and its uploaded file. Raises Forbidden, NotFound, ServerOverloaded."""
-        record = self._record(principal, collection)
+        record = self._services.record(principal, collection)
         principal.require_write(collection)
         conditions = principal.write_conditions(collection)
         self._require_own(record, identity, conditions)
@@ -176,14 +176,10 @@ class DocumentActions(ServiceActions):
             raise _document_not_found(identity, collection)
         if not entry.uploaded:
             return JobActions(self._services).submit_ingest(principal, collection)
-        record = self._record(principal, collection)
+        record = self._services.record(principal, collection)
         self._require_own(record, identity, principal.write_conditions(collection))
         arguments = {"collection": collection, "collections": [collection], "uploads": [self._upload(record, identity)]}
         return JobActions(self._services).submit(principal, "ingest", arguments)
-
-    def _record(self, principal: Principal, collection: str) -> CollectionRecord:
-        self._services.collections(principal, [collection])
-        return self._services.store.collections.get(collection)
 
     def _require_own(self, record: CollectionRecord, identity: str, conditions: DocumentConditions) -> None:
         """Raise NotFound unless a document or file with this id fulfils the conditions."""
@@ -201,7 +197,7 @@ class DocumentActions(ServiceActions):
         return str((store.collections.roots(record.id)[file.root][0] / file.path).relative_to(folder))
 
     def _document(self, principal: Principal, collection: str, identity: str) -> StoredDocument:
-        record = self._record(principal, collection)
+        record = self._services.record(principal, collection)
         for document in own_documents(self._services.store, record, principal.conditions_of(collection)):
             if document.document_id == identity:
                 return document

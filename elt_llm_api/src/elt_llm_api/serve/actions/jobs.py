@@ -20,7 +20,7 @@ from elt_llm_api.serve.access.principal import LOCAL, Forbidden, Principal
 from elt_llm_api.serve.actions.evaluation import EvaluationRequest
 from elt_llm_api.serve.actions.questions import KeepAlive
 from elt_llm_api.serve.errors import NotReady
-from elt_llm_api.serve.jobs.kinds import check_server_paths
+from elt_llm_api.serve.jobs.kinds import NAME, check_server_paths
 from elt_llm_api.serve.services import RequestModel, ServiceActions
 from elt_llm_api.serve.workers import ServerOverloaded
 
@@ -204,8 +204,6 @@ def may_see_job(principal: Principal, job: QueuedJob) -> bool:
 
 
 MOST_ROWS = 1_000_000
-NAME = r"^[\w-]{1,100}$"
-"""Pattern of a job's name. It does not match a path."""
 
 
 class BatchJob(BaseModel):

@@ -267,12 +267,12 @@ class QuestionActions(ServiceActions):
                 listen=listen,
                 cancelled=abandoned.is_set,
             )
-        documents = frozenset(quoted_documents(result))
-        self._services.recent_answers.add(
-            RatedAnswer(
+        if request_id:
+            documents = frozenset(quoted_documents(result))
+            answer = RatedAnswer(
                 principal.owner, result.question, request_id=request_id, collections=searched, documents=documents
             )
-        )
+            self._services.recent_answers.put((principal.owner, request_id), answer)
         return result
 
     def _in_session(self, request: AskRequest, session: SessionRecord) -> AskRequest:

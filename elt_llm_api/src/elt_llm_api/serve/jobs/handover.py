@@ -3,7 +3,7 @@
 import logging
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -53,10 +53,10 @@ class QueueProgress:
     `notes`, a list of sentences.
     """
 
-    def __init__(self, queue: JobQueue, identity: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._queue, self._identity, self._clock = queue, identity, clock
+    def __init__(self, queue: JobQueue, identity: str) -> None:
+        self._queue, self._identity = queue, identity
         self._progress: dict[str, Any] = {"stage": "", "done": 0, "total": 0, "detail": "", "notes": []}
-        self._written_at = clock() - _SECONDS
+        self._written_at = time.monotonic() - _SECONDS
 
     def stage(self, name: str, total: int) -> None:
         """Start a stage and write the progress at once."""
@@ -67,7 +67,7 @@ class QueueProgress:
         """Count units, and write the progress unless the last write was less than half a second ago."""
         done = self._progress["done"] + amount
         self._progress |= {"done": done, "detail": detail[:_MAX_TEXT]}
-        if self._clock() - self._written_at >= _SECONDS or done == self._progress["total"]:
+        if time.monotonic() - self._written_at >= _SECONDS or done == self._progress["total"]:
             self.write()
 
     def note(self, message: str) -> None:
@@ -76,7 +76,7 @@ class QueueProgress:
 
     def write(self) -> None:
         """Write the progress. The job continues if the disk is full."""
-        self._written_at = self._clock()
+        self._written_at = time.monotonic()
         try:
             self._queue.report(self._identity, self._progress)
         except StoreError as error:

@@ -19,9 +19,9 @@ from pydantic_core import ErrorDetails
 from starlette.requests import Request
 
 from elt_llm_api.serve.access.principal import LOCAL, Forbidden, Principal
-from elt_llm_api.serve.actions.jobs import NAME
 from elt_llm_api.serve.actions.questions import LONGEST_QUESTION, CollectionNames
 from elt_llm_api.serve.asgi import PRINCIPAL
+from elt_llm_api.serve.jobs.kinds import NAME
 from elt_llm_api.serve.services import Services
 
 P = ParamSpec("P")

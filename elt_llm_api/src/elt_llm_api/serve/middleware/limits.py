@@ -19,20 +19,12 @@ BYTES_PER_SECOND = 16_384
 class BodyLimits:
     """Rejects bodies of more than `max_bytes` (`max_upload_bytes` for uploads) with 413, and slow bodies with 408.
 
-    A body may take `seconds`, plus one second for each `bytes_per_second` received. A body that exceeds a limit looks
+    A body may take `seconds`, plus one second for each `BYTES_PER_SECOND` received. A body that exceeds a limit looks
     to the app like a disconnected client, which every framework handles. The duration of the response is not limited.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        max_bytes: int,
-        max_upload_bytes: int,
-        seconds: float = BASE_SECONDS,
-        bytes_per_second: int = BYTES_PER_SECOND,
-    ) -> None:
-        self._app, self._max_bytes, self._max_upload_bytes = app, max_bytes, max_upload_bytes
-        self._seconds, self._bytes_per_second = seconds, bytes_per_second
+    def __init__(self, app: ASGIApp, max_bytes: int, max_upload_bytes: int, seconds: float = BASE_SECONDS) -> None:
+        self._app, self._max_bytes, self._max_upload_bytes, self._seconds = app, max_bytes, max_upload_bytes, seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward the request while its body keeps to the limits. Send an error if the app has not yet responded."""
@@ -41,7 +33,7 @@ class BodyLimits:
             return
         limit = self._max_upload_bytes if scope["path"].startswith(_UPLOADS) else self._max_bytes
         length = header(scope, "content-length") or "0"
-        body = _LimitedBody(receive, send, limit, self._seconds, self._bytes_per_second)
+        body = _LimitedBody(receive, send, limit, self._seconds)
         if not length.isdecimal() or int(length[:20]) > limit:  # 20 digits exceed every limit
             body.rejected = 413
         else:
@@ -65,8 +57,8 @@ class _LimitedBody:
     it has started.
     """
 
-    def __init__(self, receive: Receive, send: Send, limit: int, seconds: float, bytes_per_second: int) -> None:
-        self._receive, self._send, self._left, self._bytes_per_second = receive, send, limit, bytes_per_second
+    def __init__(self, receive: Receive, send: Send, limit: int, seconds: float) -> None:
+        self._receive, self._send, self._left = receive, send, limit
         self._deadline = asyncio.get_running_loop().time() + seconds
         self._complete = self.answered = False
         self.rejected = 0
@@ -84,7 +76,7 @@ class _LimitedBody:
             return {"type": "http.disconnect"}
         size = len(message.get("body", b""))
         self._left -= size
-        self._deadline += size / self._bytes_per_second
+        self._deadline += size / BYTES_PER_SECOND
         self._complete = message["type"] != "http.request" or not message.get("more_body", False)
         if self._left < 0:
             self.rejected = 413

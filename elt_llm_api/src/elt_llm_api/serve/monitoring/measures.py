@@ -15,6 +15,8 @@ BUCKET_BOUNDS = tuple(0.1 * 1.2**step for step in range(88))
 """Upper bounds of the buckets in milliseconds, from 0.1 ms to about 13 minutes, each 1.2 times the previous one."""
 _MOVING_WEIGHT = 0.1  # weight of the latest value in the moving average, which reflects about the last twenty values
 _MOST_NAMES = 100  # distinct names in a group; to limit memory, any further name counts as "other"
+_RETRIEVERS = {(True, True): "both", (True, False): "vector", (False, True): "keyword"}
+"""The retriever by which a chunk is counted, by whether the dense and the keyword retriever have ranked the chunk."""
 Kind = Literal["ask", "search"]
 Outcome = Literal["answered", "refused", "found", "failed", "cancelled"]
 Document = tuple[str, str, str]
@@ -136,14 +138,8 @@ def answer_fields(result: QueryResult) -> dict[str, object]:
 
 def chunk_fields(chunks: Sequence[RetrievedChunk], stages: Sequence[TraceStage]) -> dict[str, object]:
     """Return those fields of a QuestionObservation that describe a search, such as its number of chunks."""
-    counts: Counter[str] = Counter()
-    for chunk in chunks:
-        if chunk.dense_rank is not None and chunk.keyword_rank is not None:
-            counts["both"] += 1
-        elif chunk.dense_rank is not None:
-            counts["vector"] += 1
-        elif chunk.keyword_rank is not None:
-            counts["keyword"] += 1
+    found = ((chunk.dense_rank is not None, chunk.keyword_rank is not None) for chunk in chunks)
+    counts = Counter(_RETRIEVERS[ranked] for ranked in found if any(ranked))
     return {
         "outcome": "found",
         "stages": tuple(stages),

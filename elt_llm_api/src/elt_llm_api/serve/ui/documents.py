@@ -279,13 +279,9 @@ class DocumentsTab:
             shown = self._documents.text(principal, collection, state.opened, (0, 0))
             parts = shown.pages or max(1, -(-shown.length // _TEXT_LENGTH))
             part = min(max(1, state.part), parts)
-            start = (part - 1) * _TEXT_LENGTH
-            if shown.pages:
-                shown = self._documents.text(principal, collection, state.opened, page=part)
-            else:
-                end = min(start + _TEXT_LENGTH, shown.length)
-                shown = self._documents.text(principal, collection, state.opened, (start, end))
-            page = part if shown.pages else None
+            page, start = part if shown.pages else None, (part - 1) * _TEXT_LENGTH
+            span = start, min(start + _TEXT_LENGTH, shown.length)
+            shown = self._documents.text(principal, collection, state.opened, span, page)
             image = page_image_path(self._documents, principal, collection, shown.id, shown.source, page)
             html = self._document_html(shown, part, parts, *image)
         except EltError as error:

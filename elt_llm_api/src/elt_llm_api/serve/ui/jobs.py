@@ -60,15 +60,13 @@ class NumberedQuote:
 
 def numbered_quotes(quotes: Sequence[QuoteView]) -> list[NumberedQuote]:
     """Return each quoted span once, in order, with all fields that it supports."""
-    fields: dict[tuple[str, str, tuple[int, int]], list[str]] = {}
-    first: dict[tuple[str, str, tuple[int, int]], QuoteView] = {}
+    spans: dict[tuple[str, str, tuple[int, int]], tuple[QuoteView, list[str]]] = {}
     for one in quotes:
         key = (one.evidence.collection, one.evidence.document_id, one.evidence.span)
-        first.setdefault(key, one)
-        fields.setdefault(key, []).append(one.field)
+        spans.setdefault(key, (one, []))[1].append(one.field)
     return [
-        NumberedQuote(number, quote, tuple(dict.fromkeys(fields[key])))
-        for number, (key, quote) in enumerate(first.items(), start=1)
+        NumberedQuote(number, quote, tuple(dict.fromkeys(fields)))
+        for number, (quote, fields) in enumerate(spans.values(), start=1)
     ]
 
 
