@@ -237,6 +237,10 @@ class Services(Closeable):
         """Return the name of every collection, sorted."""
         return [record.name for record in self.store.collections.all()]
 
+    def readable_names(self, principal: Principal) -> list[str]:
+        """Return the name of every collection that the caller may read, sorted."""
+        return principal.readable(self.collection_names())
+
     def record(self, principal: Principal, name: str) -> CollectionRecord:
         """Return the stored record of a collection. Raises Forbidden unless the caller may read the collection."""
         self.collections(principal, [name])

@@ -86,7 +86,7 @@ class CollectionActions(ServiceActions):
 
     def all(self, principal: Principal) -> list[tuple[CollectionStatus, CollectionHealth]]:
         """Return status and health of every collection that the caller may read, by name."""
-        names = set(principal.readable(self._services.collection_names()))
+        names = set(self._services.readable_names(principal))
         records = self._services.store.collections.all()
         statuses = [self._status(principal, record) for record in records if record.name in names]
         return [(status, self._health(status)) for status in statuses]
@@ -183,7 +183,6 @@ def _own_status(
 LARGEST_RADIUS = 3
 MOST_ENTITIES = 500
 _ARTEFACT = "enterprise_model"
-_PROFILE = "default"
 
 
 class EntityNeighbourhood(ResultModel):
@@ -217,7 +216,7 @@ class NeighbourActions(ServiceActions):
                     hint="Name a collection that has one.",
                 )
         [readable] = self._services.collections(principal, [collection or ""])
-        with self._services.engines.lend([readable], _PROFILE) as engine:
+        with self._services.engines.lend([readable]) as engine:
             return _neighbourhood(readable.name, _load_models(engine.generations[0]), entity, radius, directed=directed)
 
 

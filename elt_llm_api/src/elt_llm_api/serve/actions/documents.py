@@ -274,7 +274,6 @@ def _document_not_found(identity: str, collection: str) -> NotFound:
 LONGEST_SPAN = 50_000  # characters
 LONGEST_QUOTE = 4_000  # characters
 MOST_PLACES = 20
-_PROFILE = "default"
 _NEAREST_CHUNKS = 10  # number of chunks that are searched for the nearest text
 _MAX_DIFFERENCES = 20
 
@@ -327,7 +326,7 @@ class SpanActions(ServiceActions):
         UsageError for an unknown document and for a span that is wrong or too long.
         """
         names = self._services.collections(principal, [collection])
-        with self._services.engines.lend(names, _PROFILE) as engine:
+        with self._services.engines.lend(names) as engine:
             generation = engine.generations[0]
             stored = generation.document(document)
             length = len(stored.text)
@@ -348,7 +347,7 @@ class SpanActions(ServiceActions):
         if not quote.split():
             raise UsageError("The quote is empty.", hint="Give the words that the documents should contain.")
         names = self._services.collections(principal, [collection])
-        with self._services.engines.lend(names, _PROFILE) as engine:
+        with self._services.engines.lend(names) as engine:
             generation = engine.generations[0]
             documents = generation.documents() if document is None else [generation.document(document)]
             places = list(islice(self._places(generation, quote, documents), MOST_PLACES + 1))

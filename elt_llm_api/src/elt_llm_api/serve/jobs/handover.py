@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from elt_llm_core.errors import EltError, StoreError
-from elt_llm_core.settings.workspace import Workspace, as_workspace
+from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.state.jobs import JobQueue
 from elt_llm_core.store.lock import lock_holder, writer_lock
 
@@ -17,9 +17,8 @@ _FOLDER = Path("jobs") / "queue"
 
 
 @contextmanager
-def claim_job(place: Path | Workspace, identity: str) -> Iterator[None]:
+def claim_job(workspace: Workspace, identity: str) -> Iterator[None]:
     """Hold the lock of a queued job. Raises LockHeld if another process of this or another server runs the job."""
-    workspace = as_workspace(place)
     folder = workspace.folder / _FOLDER
     for private in (workspace.folder, folder.parent, folder):
         private.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -27,14 +26,14 @@ def claim_job(place: Path | Workspace, identity: str) -> Iterator[None]:
         yield
 
 
-def is_claimed(place: Path | Workspace, identity: str) -> bool:
+def is_claimed(workspace: Workspace, identity: str) -> bool:
     """Return whether a running process holds the lock of a job."""
-    return lock_holder(place, _part(identity)) is not None
+    return lock_holder(workspace, _part(identity)) is not None
 
 
-def delete_claim(place: Path | Workspace, identity: str) -> None:
+def delete_claim(workspace: Workspace, identity: str) -> None:
     """Delete the lock of a finished job."""
-    shutil.rmtree(as_workspace(place).folder / _part(identity), ignore_errors=True)
+    shutil.rmtree(workspace.folder / _part(identity), ignore_errors=True)
 
 
 def _part(identity: str) -> str:

@@ -123,10 +123,7 @@ def run_evaluation(arguments: Mapping[str, Any], loaded: LoadedSettings, progres
     names = arguments.get("profiles", ())
     profiles = {name: load_profile(name, loaded).apply_to(loaded.settings) for name in names}
     embedding = create_embedding(loaded.settings)
-    with (
-        open_store(loaded.workspace) as store,
-        open_generation(store, collection, embedding.fingerprint) as generation,
-    ):
+    with open_store(loaded.workspace) as store, open_generation(store, collection, embedding.fingerprint) as generation:
         number, seed = int(arguments.get("questions") or DEFAULT_NUMBER), int(arguments.get("seed", 1))
         questions = evaluation_questions(generate_questions(generation, number, seed))
         profiles = profiles or comparison_profiles(loaded.settings)

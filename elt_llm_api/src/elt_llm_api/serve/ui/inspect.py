@@ -310,10 +310,8 @@ class InspectTab:
         asked = [question, collections, profile]
         gr.on([question.submit, explain.click], self.explain, asked, outputs, **TIMED_EVENT)
         gr.on(None, self.profiles, None, [profile, *lab.profiles], **QUIET_EVENT)
-        page.pickers.add(
-            collections,
-            lambda principal: gr.update(choices=principal.readable(self._services.collection_names())),
-        )
+        names = self._services.readable_names
+        page.pickers.add(collections, lambda principal: gr.update(choices=names(principal)))
 
     def profiles(self) -> list[Any]:
         """Return the profiles to choose from, when the page is opened."""

@@ -57,6 +57,12 @@ def flatten_lines(text: str) -> str:
     return " ".join(text.split())
 
 
+def shorten(text: str, most: int) -> str:
+    """Return the text on one line, cut after `most` characters."""
+    line = flatten_lines(text)
+    return line if len(line) <= most else f"{line[:most]}…"
+
+
 def escape_line(text: str) -> str:
     """Return the text on one line, escaped for HTML."""
     return escape_html(flatten_lines(text))
