@@ -30,7 +30,7 @@ OUR_BUTTON = {("id", "source-1"), ("type", "button"), ("name", "source"), ("valu
 
 
 def mark_doubtful(answered: QueryResult) -> str:
-    return mark_doubtful_in(answered, TEXTS, CitationChips.of(1, answered.citations, TEXTS))
+    return mark_doubtful_in(answered, TEXTS, CitationChips(1, answered.citations, TEXTS))
 
 
 def sentence(text: str, verdict: str = "unsupported", *reasons: str) -> CheckedSentence:

@@ -180,7 +180,7 @@ class _AnswerInProgress:
             case QuestionRewritten(question):
                 return replace(state, status=self.texts("ask.understood", question=question))
             case SourcesFound(chunks):
-                self.chips = CitationChips.of(self.turn, chunks, self.texts)
+                self.chips = CitationChips(self.turn, chunks, self.texts)
                 cards = chunk_cards(chunks, self.texts, self.turn)
                 return state.with_last(self.texts("ask.reading"), cards=cards)
             case AnswerStarted():

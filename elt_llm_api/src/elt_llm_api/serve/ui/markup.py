@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -68,22 +67,17 @@ def escape_line(text: str) -> str:
     return escape_html(flatten_lines(text))
 
 
-@dataclass(frozen=True)
 class CitationChips:
     """The citations of one answer as buttons, which open their sources (page.js, sources.py)."""
 
-    buttons: dict[str, str]
-    """The HTML of each button by the reference of its citation, such as `[1]`."""
-
-    @classmethod
-    def of(cls, turn: int, sources: Sequence[Citation | RetrievedChunk], texts: Texts) -> "CitationChips":
-        """Return the buttons of an answer. If `sources` are chunks, the first one is [1], the second one [2]."""
-        buttons = {}
+    def __init__(self, turn: int, sources: Sequence[Citation | RetrievedChunk], texts: Texts) -> None:
+        """Make the buttons of an answer. If `sources` are chunks, the first one is [1], the second one [2]."""
+        self.buttons: dict[str, str] = {}
+        """The HTML of each button by the reference of its citation, such as `[1]`."""
         for number, one in enumerate(sources, start=1):
             reference = one.reference if isinstance(one, Citation) else f"[{number}]"
             place = f"{turn}.{reference.strip('[]')}"
-            buttons[reference] = fill_template("chip", place, reference, source_place(one, texts))
-        return cls(buttons)
+            self.buttons[reference] = fill_template("chip", place, reference, source_place(one, texts))
 
     def insert(self, markdown: str) -> str:
         """Replace the numbers of citations by buttons, except within code, where HTML is not rendered."""
@@ -113,7 +107,7 @@ def answer_markdown(result: QueryResult, texts: Texts, turn: int = 0) -> str:
     A refusal is one line, without a confidence; the closest chunks are folded below it. `turn` is the number of the
     answer within the conversation that is shown.
     """
-    chips = CitationChips.of(turn, result.citations, texts)
+    chips = CitationChips(turn, result.citations, texts)
     if result.outcome == "not found":
         closest = [(chips.buttons[one.reference], source_place(one, texts), one.excerpt) for one in result.citations]
         folded = fill_template("closest", texts, closest) if closest else ""
