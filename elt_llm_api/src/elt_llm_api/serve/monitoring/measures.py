@@ -57,11 +57,6 @@ class Histogram:
         self.count += later.count
         self.total += later.total
 
-    @property
-    def mean(self) -> float:
-        """The mean in milliseconds, 0 without values."""
-        return self.total / self.count if self.count else 0.0
-
     def percentile(self, share: float) -> float:
         """Return the duration in milliseconds below which `share` (0 to 1) of the values are; 0 without values."""
         wanted, counted = share * self.count, 0
@@ -77,7 +72,7 @@ class Histogram:
         """Return count, mean, percentiles and moving average, in milliseconds."""
         return {
             "count": self.count,
-            "mean_ms": round(self.mean, 3),
+            "mean_ms": round(self.total / self.count, 3) if self.count else 0.0,
             "p50_ms": round(self.percentile(0.5), 3),
             "p95_ms": round(self.percentile(0.95), 3),
             "moving_ms": round(self.moving, 3),
@@ -114,11 +109,6 @@ class QuestionObservation:
         if not retrievers:
             return "none"
         return retrievers.pop() if retrievers in ({"vector"}, {"keyword"}) else "hybrid"
-
-    @property
-    def succeeded(self) -> bool:
-        """Whether the question got an answer, chunks, or a refusal because the documents lack the answer."""
-        return self.outcome in {"answered", "refused", "found"}
 
 
 def answer_fields(result: QueryResult) -> dict[str, object]:
@@ -179,7 +169,7 @@ class QuestionMeasures:
             self._count("failure", observation.error)
         for cache, hit in observation.caches.items():
             self._count("cache", f"{cache}:{'hit' if hit else 'miss'}")
-        if observation.succeeded:
+        if observation.outcome in {"answered", "refused", "found"}:
             self._count("found_by", observation.found_by)
             self._add_time(observation.kind, observation.took_ms)
         for retriever, count in observation.chunk_counts.items():
