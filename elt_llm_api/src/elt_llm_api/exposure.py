@@ -4,25 +4,14 @@ import errno
 import ipaddress
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from elt_llm_core.errors import UsageError
+from elt_llm_core.settings.tree import ServeSettings
 
 SHORTEST_TOKEN = 32  # characters
 BACKLOG = 256  # connections that may wait to be accepted
 _GENERATE_HINT = 'Make a token with: python3 -c "import secrets; print(secrets.token_urlsafe(32))"'
-
-
-@dataclass(frozen=True)
-class Exposure:
-    """The options that decide which machines may reach the server."""
-
-    token: str | None
-    allowed: bool
-    """Whether --allow-remote was given."""
-    encrypted: bool
-    behind_proxy: bool
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -55,29 +44,31 @@ def listen(bound: socket.socket) -> None:
         raise _bind_error(host, port, error) from error
 
 
-def reject_unsafe_exposure(bound: socket.socket, exposure: Exposure) -> None:
+def reject_unsafe_exposure(
+    bound: socket.socket, serve: ServeSettings, token: str | None, *, allow_remote: bool
+) -> None:
     """Raise UsageError, which names what is missing, if the server lacks the protection that its address needs.
 
     A loopback address needs a token if it is behind a proxy. Any other address needs a token, --allow-remote, and
     either TLS or a proxy.
     """
     local = ipaddress.ip_address(bound.getsockname()[0].partition("%")[0]).is_loopback
-    _reject_weak_token(exposure.token)
-    if local and not exposure.behind_proxy:
+    _reject_weak_token(token)
+    if local and not serve.behind_proxy:
         return
     where = "Behind a proxy" if local else "At an address that other machines can reach"
-    if exposure.token is None:
+    if token is None:
         raise UsageError(
             f"{where} a token is needed: {SHORTEST_TOKEN} characters or more, in ELT_LLM_SERVE_TOKEN or --token-file.",
             hint=_GENERATE_HINT,
         )
     if local:
         return
-    if not exposure.allowed:
+    if not allow_remote:
         raise UsageError(
             f"{where} the server listens only with --allow-remote.", hint="Add --allow-remote, or omit --host."
         )
-    if not exposure.encrypted and not exposure.behind_proxy:
+    if serve.tls_certificate is None and not serve.behind_proxy:
         raise UsageError(
             f"{where} keys would be sent unencrypted.",
             hint="Add --certificate and --key, or --behind-proxy if a proxy terminates TLS.",

@@ -19,7 +19,7 @@ from elt_llm_api.serve.access.gate import AccessGate, CallerRegistry, Lockout, P
 from elt_llm_api.serve.errors import add_error_handlers, unexpected_error_response
 from elt_llm_api.serve.jobs.runner import run_queued_jobs
 from elt_llm_api.serve.mcp.mount import mount_tools
-from elt_llm_api.serve.middleware.authentication import Authentication
+from elt_llm_api.serve.middleware.authentication import PUBLIC_PATHS, Authentication
 from elt_llm_api.serve.middleware.limits import BodyLimits, RequestChecks
 from elt_llm_api.serve.middleware.origins import CorsPolicy, HostGuard, SecurityHeaders
 from elt_llm_api.serve.middleware.request_log import ProxyHeaders, RequestLog, ShutdownResponse
@@ -54,9 +54,9 @@ def with_middleware(app: ASGIApp, gate: AccessGate, serve: ServeSettings) -> ASG
     return ProxyHeaders(inner) if serve.behind_proxy else inner
 
 
-OPEN_PATHS = frozenset({"/health"})
 ERRORS: Mapping[str, str] = tomllib.loads(Path(__file__).with_name("http_errors.toml").read_text(encoding="utf-8"))
 """The meaning of each HTTP error status, such as "404": "Nothing has that name."."""
+_ERROR_CONTENT = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorResponse"}}}
 
 
 class ErrorContent(BaseModel):
@@ -81,27 +81,13 @@ def _openapi_document(app: FastAPI) -> dict[str, Any]:
     schemas: dict[str, Any] = components.setdefault("schemas", {})
     error_schema = ErrorResponse.model_json_schema(ref_template="#/components/schemas/{model}")
     schemas.update({**error_schema.pop("$defs"), ErrorResponse.__name__: error_schema})
-    for unused in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(unused, None)
     components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
     for path, operations in document["paths"].items():
         for operation in operations.values():
-            _add_error_responses(operation)
             operation["summary"] = operation["description"].partition("\n")[0]
-            if path not in OPEN_PATHS:
+            if path not in PUBLIC_PATHS:
                 operation["security"] = [{"key": []}]
     return document
-
-
-def _add_error_responses(operation: dict[str, Any]) -> None:
-    """Add the error statuses in `ERRORS` that the route does not describe itself."""
-    responses = operation.setdefault("responses", {})
-    own = responses.get("422", {}).get("content", {}).get("application/json", {}).get("schema", {})
-    if own.get("$ref", "").endswith("/HTTPValidationError"):
-        del responses["422"]
-    for status, meaning in ERRORS.items():
-        content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{ErrorResponse.__name__}"}}}
-        responses.setdefault(status, {"description": meaning, "content": content})
 
 
 def create_app(loaded: LoadedSettings, *, token: str | None = None) -> ASGIApp:
@@ -128,6 +114,7 @@ def create_app(loaded: LoadedSettings, *, token: str | None = None) -> ASGIApp:
         docs_url=None,
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,
+        responses={int(status): {"description": text, "content": _ERROR_CONTENT} for status, text in ERRORS.items()},
     )
     app.state.services = services
     serve = loaded.settings.serve

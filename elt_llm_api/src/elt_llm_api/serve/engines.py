@@ -55,7 +55,7 @@ class EnginePool(Closeable):
         self._closed = False
 
     @contextmanager
-    def lend(self, collections: Sequence[ReadableCollection], profile: str) -> Iterator[Engine]:
+    def lend(self, collections: Sequence[ReadableCollection], profile: str = "default") -> Iterator[Engine]:
         """Lend an engine for these collections and this profile. It stays open until the `with` block ends.
 
         Raises the errors of opening an engine.

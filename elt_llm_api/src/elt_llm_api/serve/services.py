@@ -3,7 +3,6 @@
 import gc
 import logging
 import re
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -24,9 +23,11 @@ from elt_llm_core.state.keys import KeyCache
 from elt_llm_core.state.sessions import FeedbackTable, RatedAnswer, SessionRecord, SessionTable
 from elt_llm_core.store.database import Database
 from elt_llm_core.store.lock import writer_lock
+from elt_llm_core.store.records import CollectionRecord
 from elt_llm_core.store.store import Store, has_store, open_store
 from elt_llm_core.utilities import Closeable
 from elt_llm_query.engine import Engine, open_engine
+from elt_llm_query.retrieve.cache import LruCache
 from elt_llm_query.synthesis.prompts import Prompts, load_prompts
 from elt_llm_query.understanding.aliases import ALIASES_FILE, Aliases, load_aliases
 from pydantic import BaseModel, ConfigDict
@@ -44,34 +45,9 @@ from elt_llm_api.serve.engines import (
 from elt_llm_api.serve.monitoring.recorder import QuestionRecorder, open_recorder
 from elt_llm_api.serve.workers import Workers
 
-
-class RecentAnswerCache:
-    """Keeps the latest `max_answers` answers in memory, without their text, so that callers can rate them.
-
-    The class is thread-safe.
-    """
-
-    def __init__(self, max_answers: int = 1_000) -> None:
-        self._max_answers = max_answers
-        self._answers: OrderedDict[tuple[str, str], RatedAnswer] = OrderedDict()
-        self._lock = Lock()
-
-    def add(self, answer: RatedAnswer) -> None:
-        """Keep an answer that has a request id. It replaces an earlier answer with the same caller and id."""
-        if not answer.request_id:
-            return
-        with self._lock:
-            self._answers[answer.owner, answer.request_id] = answer
-            self._answers.move_to_end((answer.owner, answer.request_id))
-            while len(self._answers) > self._max_answers:
-                self._answers.popitem(last=False)
-
-    def find(self, owner: str, request_id: str) -> RatedAnswer | None:
-        """Return the stored answer to the caller's request, or None if it has been discarded."""
-        with self._lock:
-            return self._answers.get((owner, request_id))
-
-
+RecentAnswers = LruCache[tuple[str, str], RatedAnswer]
+"""The latest answers, without their text, by caller and request id, so that callers can rate them."""
+_MOST_ANSWERS = 1000
 RELOAD_SECONDS = 2.0  # seconds between two checks of the settings files
 STARTUP_ONLY = ("storage", "chroma", "index", "embedding", "serve")
 """Sections of the settings that take effect only at the next start, because open resources depend on them."""
@@ -96,6 +72,25 @@ class ActiveSettings:
     def settings_for(self, profile: str) -> Settings:
         """Return the settings with the values of a profile. Raises UsageError if the profile does not exist."""
         return self.profile(profile).apply_to(self.loaded.settings)
+
+    def open_engine(
+        self,
+        profile: Profile,
+        collections: Sequence[ReadableCollection],
+        embedding: EmbeddingModel,
+        databases: PointDatabases,
+    ) -> Engine:
+        """Open an engine over these collections with the settings of a profile. Raises the errors of `open_engine`."""
+        return open_engine(
+            profile.apply_to(self.loaded.settings),
+            self.loaded.workspace,
+            [one.name for one in collections],
+            conditions={one.name: one.conditions for one in collections},
+            embedding=embedding,
+            databases=databases,
+            aliases=self.aliases,
+            prompts=self.prompts,
+        )
 
 
 class SettingsReloader(Closeable):
@@ -201,7 +196,7 @@ class Services(Closeable):
     databases: PointDatabases
     """The vector database connections of all engines, shared because only one can have a Qdrant folder open."""
     feedback: FeedbackTable
-    recent_answers: RecentAnswerCache
+    recent_answers: RecentAnswers
     recorder: QuestionRecorder
     key_cache: KeyCache
     health: CollectionHealthCache
@@ -242,6 +237,15 @@ class Services(Closeable):
         """Return the name of every collection, sorted."""
         return [record.name for record in self.store.collections.all()]
 
+    def readable_names(self, principal: Principal) -> list[str]:
+        """Return the name of every collection that the caller may read, sorted."""
+        return principal.readable(self.collection_names())
+
+    def record(self, principal: Principal, name: str) -> CollectionRecord:
+        """Return the stored record of a collection. Raises Forbidden unless the caller may read the collection."""
+        self.collections(principal, [name])
+        return self.store.collections.get(name)
+
     def session(self, principal: Principal, session_id: str) -> SessionRecord:
         """Return the caller's conversation with this id, if the caller may still read all its collections.
 
@@ -270,12 +274,7 @@ class ServiceActions:
         self._services = services
 
 
-def open_services(
-    loaded: LoadedSettings,
-    embedding: EmbeddingModel | None = None,
-    *,
-    model_check_seconds: float = MODEL_CHECK_SECONDS,
-) -> Services:
+def open_services(loaded: LoadedSettings, *, model_check_seconds: float = MODEL_CHECK_SECONDS) -> Services:
     """Open store, state, models and threads as the settings describe. Raises StoreError, ModelError, SettingsError.
 
     `model_check_seconds` is how long provider `auto` relies on its last check of whether a model responds.
@@ -288,10 +287,10 @@ def open_services(
         key_cache = opened.enter_context(KeyCache(loaded.workspace))
         recorder = opened.enter_context(open_recorder(loaded, state))
         reloader = opened.enter_context(SettingsReloader(loaded))
-        model = embedding or create_embedding(loaded.settings)
+        embedding = create_embedding(loaded.settings)
         writers = ModelAvailability(partial(_has_model, reloader), model_check_seconds)
         databases = opened.enter_context(point_databases(store, loaded.settings.index))
-        engines = opened.enter_context(_create_pool(reloader, store, model, writers, databases))
+        engines = opened.enter_context(_create_pool(reloader, store, embedding, writers, databases))
         return Services(
             reloader=reloader,
             store=store,
@@ -300,10 +299,10 @@ def open_services(
             sessions=SessionTable(state),
             queue=JobQueue(state),
             state=state,
-            embedding=model,
+            embedding=embedding,
             databases=databases,
             feedback=FeedbackTable(state),
-            recent_answers=RecentAnswerCache(),
+            recent_answers=RecentAnswers(_MOST_ANSWERS),
             recorder=recorder,
             key_cache=key_cache,
             health=CollectionHealthCache(store),
@@ -334,25 +333,12 @@ def _create_pool(
     writers: ModelAvailability,
     databases: PointDatabases,
 ) -> EnginePool:
-    workspace = reloader.active.loaded.workspace
-    data_dir = workspace.folder
+    data_dir = reloader.active.loaded.workspace.folder
 
     def open_one(key: EngineKey) -> Engine:
         (collections, profile), active = key, reloader.active
-        names = [one.name for one in collections]
-        conditions = {one.name: one.conditions for one in collections}
-        settings, aliases, prompts = active.settings_for(profile), active.aliases, active.prompts
         try:
-            return open_engine(
-                settings,
-                reloader.active.loaded.workspace,
-                names,
-                embedding=embedding,
-                aliases=aliases,
-                prompts=prompts,
-                conditions=conditions,
-                databases=databases,
-            )
+            return active.open_engine(active.profile(profile), collections, embedding, databases)
         except CorruptIndex as error:  # every caller sees the message, which must not reveal the data directory
             raise CorruptIndex(str(error).replace(f"{data_dir}/", ""), hint=error.hint) from error
 

@@ -53,7 +53,7 @@ def test_a_failed_job_leaves_no_lock_behind(tmp_path: Path) -> None:
         queue = JobQueue(state)
         job = queue.submit("evaluate", {"collection": "samples"}, "local")
         for attempt in range(MAX_ATTEMPTS):
-            with claim_job(loaded.data_dir, job.id):
+            with claim_job(loaded.workspace, job.id):
                 assert queue.begin(job.id, pid=1)
             if attempt < MAX_ATTEMPTS - 1:
                 queue.abandoned(job.id, "Its process was killed.")

@@ -4,11 +4,12 @@ import json
 import stat
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from elt_llm_api.serve.monitoring.exporters import TraceFileSink, trace_line
+from elt_llm_api.serve.monitoring.exporters import trace_line, write_trace
 from elt_llm_api.serve.monitoring.measures import QuestionObservation
 from elt_llm_core.collection.forgetting import forget
 from elt_llm_core.collection.lifecycle import drop
@@ -78,7 +79,7 @@ def test_settings_control_the_traced_text_and_the_number_of_trace_files(sample_f
 
 
 def test_full_trace_files_are_rotated_and_the_oldest_deleted(tmp_path: Path) -> None:
-    write = TraceFileSink(TraceFiles(tmp_path, most=3, largest=2000), words=False)
+    write = partial(write_trace, TraceFiles(tmp_path, most=3, largest=2000), words=False)
     size = len(json.dumps(trace_line(observed(), words=False))) + 1
     for _ in range(40):
         write(observed())
@@ -89,7 +90,7 @@ def test_full_trace_files_are_rotated_and_the_oldest_deleted(tmp_path: Path) -> 
 
 
 def test_a_symbolic_link_in_place_of_a_trace_file_is_not_followed(tmp_path: Path) -> None:
-    write = TraceFileSink(TraceFiles(tmp_path, most=3), words=False)
+    write = partial(write_trace, TraceFiles(tmp_path, most=3), words=False)
     write(observed())
     [path] = files(tmp_path)
     path.unlink()
@@ -99,7 +100,7 @@ def test_a_symbolic_link_in_place_of_a_trace_file_is_not_followed(tmp_path: Path
 
 
 def test_trace_lines_about_a_document_and_truncated_trace_lines_can_be_removed(tmp_path: Path) -> None:
-    write = TraceFileSink(TraceFiles(tmp_path, most=3), words=True)
+    write = partial(write_trace, TraceFiles(tmp_path, most=3), words=True)
     for name in ("one", "two", "three"):
         write(observed(documents=(("library", name, "hash"),)))
     with files(tmp_path)[0].open("a", encoding="utf-8") as stream:
@@ -115,7 +116,7 @@ def asked_about(tmp_path: Path) -> Iterator[Store]:
     """Ingest a collection, and write one trace line about each document, with a word of that document."""
     canary = {f"part-0/{CANARY}.md": f"# Cane\n\nThe text tells of {CANARY}.\n"}
     run_ingest(tmp_path / "data", write_files(tmp_path / "docs", {**generated_files(4), **canary}))
-    write = TraceFileSink(TraceFiles(tmp_path / "data", most=3), words=True)
+    write = partial(write_trace, TraceFiles(tmp_path / "data", most=3), words=True)
     with writing(tmp_path / "data") as store, closing(open_state(tmp_path / "data")):
         record = store.collections.get(COLLECTION)
         for document in store.documents.in_generation(record.id, record.published or 0):

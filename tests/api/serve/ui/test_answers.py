@@ -30,7 +30,7 @@ OUR_BUTTON = {("id", "source-1"), ("type", "button"), ("name", "source"), ("valu
 
 
 def mark_doubtful(answered: QueryResult) -> str:
-    return mark_doubtful_in(answered, TEXTS, CitationChips.of(1, answered.citations, TEXTS))
+    return mark_doubtful_in(answered, TEXTS, CitationChips(1, answered.citations, TEXTS))
 
 
 def sentence(text: str, verdict: str = "unsupported", *reasons: str) -> CheckedSentence:
@@ -73,14 +73,14 @@ def test_an_unsupported_row_of_a_table_is_marked_in_its_first_cell_and_stays_a_r
 
 
 def test_a_doubtful_sentence_is_found_in_the_answer_regardless_of_citation_numbers() -> None:
-    [place] = find_doubtful("Rain [1] falls [2]. Snow [1] too.", [sentence("Snow too.")])
-    assert (place.start, place.end) == (20, 33)
+    [(_, start, end)] = find_doubtful("Rain [1] falls [2]. Snow [1] too.", [sentence("Snow too.")])
+    assert (start, end) == (20, 33)
 
 
 @given(st.text(max_size=200), st.lists(st.text(min_size=1, max_size=40), max_size=4))
 def test_offsets_of_doubtful_sentences_are_ordered_and_within_the_answer(answer: str, sentences: list[str]) -> None:
     places = list(find_doubtful(answer, [sentence(text) for text in sentences]))
-    ends = [0, *(edge for one in places for edge in (one.start, one.end)), len(answer)]
+    ends = [0, *(edge for _, *edges in places for edge in edges), len(answer)]
     assert ends == sorted(ends)
 
 

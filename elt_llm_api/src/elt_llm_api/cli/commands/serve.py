@@ -13,8 +13,6 @@ from elt_llm_api.cli.options import CommandContext, WholeNumber, pass_command_co
 if TYPE_CHECKING:
     from elt_llm_core.settings.loader import LoadedSettings
 
-    from elt_llm_api.exposure import Exposure
-
 FILE_TYPE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -41,17 +39,15 @@ def command(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     The token comes from the environment or a file, because all users of the machine can see command lines.
     """
-    from elt_llm_api.exposure import Exposure, is_world_readable, read_token
+    from elt_llm_api.exposure import is_world_readable, read_token
 
     options = {"host": host, "port": port, "tls_certificate": certificate, "tls_key": key}
     loaded = with_options(context.load(), {**options, "behind_proxy": behind_proxy or None})
-    serve = loaded.settings.serve
     token = read_token(token_file, context.environment)
     if is_world_readable(token_file):
         click.echo(f"warning: All users of this machine can read {token_file}. Run: chmod 600 {token_file}", err=True)
     os.environ.pop("ELT_LLM_SERVE_TOKEN", None)  # hides the token from child processes
-    exposure = Exposure(token, allow_remote, serve.tls_certificate is not None, serve.behind_proxy)
-    return _serve(context, loaded, exposure)
+    return _serve(context, loaded, token, allow_remote=allow_remote)
 
 
 def with_options(loaded: "LoadedSettings", options: Mapping[str, object]) -> "LoadedSettings":
@@ -61,7 +57,7 @@ def with_options(loaded: "LoadedSettings", options: Mapping[str, object]) -> "Lo
     return replace(loaded, settings=loaded.settings.model_copy(update={"serve": section}))
 
 
-def _serve(context: CommandContext, loaded: "LoadedSettings", exposure: "Exposure") -> int:
+def _serve(context: CommandContext, loaded: "LoadedSettings", token: str | None, *, allow_remote: bool) -> int:
     from elt_llm_core.state.keys import KeyCache
 
     from elt_llm_api.exposure import allowed_host_names, bind, listen, reject_unsafe_exposure, url_of
@@ -69,23 +65,23 @@ def _serve(context: CommandContext, loaded: "LoadedSettings", exposure: "Exposur
 
     serve = loaded.settings.serve
     with bind(serve.host, serve.port) as bound:
-        reject_unsafe_exposure(bound, exposure)
+        reject_unsafe_exposure(bound, serve, token, allow_remote=allow_remote)
         certificate = check_certificate(serve.tls_certificate, serve.tls_key)
         for warning in model_exposure_warnings(loaded.settings, context.environment):
             click.echo(f"warning: {warning}", err=True)
         listen(bound)
-        log_to_stderr(context.verbose, [exposure.token or ""])
+        log_to_stderr(context.verbose, [token or ""])
 
         from elt_llm_api.serve.app import create_app
         from elt_llm_api.serve.listening import GracefulServer, uvicorn_config
         from elt_llm_api.serve.services import freeze_garbage_collector
 
         named = with_options(loaded, {"allowed_hosts": (*serve.allowed_hosts, *allowed_host_names(bound))})
-        address = url_of(bound, encrypted=exposure.encrypted)
-        app = create_app(named, token=exposure.token)
+        address = url_of(bound, encrypted=serve.tls_certificate is not None)
+        app = create_app(named, token=token)
         freeze_garbage_collector()
         with KeyCache(loaded.workspace) as keys:
-            needs_key = exposure.token is not None or keys.has_keys
+            needs_key = token is not None or keys.has_keys
 
         def print_address() -> None:
             click.echo(f"Listening at {address}/ - press Ctrl-C to stop.")  # to stdout, where programs can read it

@@ -24,8 +24,8 @@ _MAX_CALLERS = 10_000
 class Lockout:
     """Locks out an address after `tries` wrong keys within `seconds`, until `seconds` after the first of these."""
 
-    def __init__(self, tries: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._tries, self._seconds, self._clock = tries, seconds, clock
+    def __init__(self, tries: int, seconds: float) -> None:
+        self._tries, self._seconds = tries, seconds
         self._failures: OrderedDict[str, list[float]] = OrderedDict()
         self._lock = Lock()
 
@@ -33,33 +33,33 @@ class Lockout:
         """Return the seconds until this address may send a key again, or 0 if it may do so now."""
         with self._lock:
             recent = self._recent(address)
-            return recent[0] + self._seconds - self._clock() if len(recent) >= self._tries else 0.0
+            return recent[0] + self._seconds - time.monotonic() if len(recent) >= self._tries else 0.0
 
     def add_failure(self, address: str) -> None:
         """Count a wrong key that a client of this address has sent."""
         with self._lock:
-            self._failures[address] = [*self._recent(address), self._clock()][-self._tries :]
+            self._failures[address] = [*self._recent(address), time.monotonic()][-self._tries :]
             self._failures.move_to_end(address)
             while len(self._failures) > _MAX_CALLERS:
                 self._failures.popitem(last=False)
 
     def _recent(self, address: str) -> list[float]:
-        since = self._clock() - self._seconds
+        since = time.monotonic() - self._seconds
         return [moment for moment in self._failures.get(address, ()) if moment > since]
 
 
 class RateLimit:
     """A token bucket for each caller. It holds up to `per_minute` requests and refills evenly within a minute."""
 
-    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._per_second, self._capacity, self._clock = per_minute / 60, float(per_minute), clock
+    def __init__(self, per_minute: int) -> None:
+        self._per_second, self._capacity = per_minute / 60, float(per_minute)
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._lock = Lock()
 
     def take(self, caller: str) -> float:
         """Count a request that is allowed now, and return 0. Otherwise return the seconds until one is allowed."""
         with self._lock:
-            now = self._clock()
+            now = time.monotonic()
             tokens, since = self._buckets.pop(caller, (self._capacity, now))
             tokens = min(self._capacity, tokens + (now - since) * self._per_second)
             wait = 0.0 if tokens >= 1 else (1 - tokens) / self._per_second
@@ -162,13 +162,7 @@ class CallerRegistry:
             if self._token is not None and hmac.compare_digest(secret.encode("utf-8", "replace"), self._token.encode()):
                 return LOCAL
             if record := self._find(secret):
-                return Principal(
-                    record.name,
-                    record.read,
-                    record.write,
-                    administers=record.administers,
-                    conditions=record.conditions,
-                )
+                return Principal(record.name, record.read, record.write, record.administers, record.conditions)
         # While no key is required, any secret is accepted, because many chat clients always send one.
         return None if self.requires_key else LOCAL
 

@@ -45,10 +45,6 @@ class ReadableCollection:
     name: str
     conditions: DocumentConditions = ()
 
-    def __str__(self) -> str:
-        """Return the name."""
-        return self.name
-
 
 @dataclass(frozen=True)
 class Principal:

@@ -86,14 +86,14 @@ class CollectionActions(ServiceActions):
 
     def all(self, principal: Principal) -> list[tuple[CollectionStatus, CollectionHealth]]:
         """Return status and health of every collection that the caller may read, by name."""
-        names = set(principal.readable(self._services.collection_names()))
+        names = set(self._services.readable_names(principal))
         records = self._services.store.collections.all()
         statuses = [self._status(principal, record) for record in records if record.name in names]
         return [(status, self._health(status)) for status in statuses]
 
     def get(self, principal: Principal, name: str) -> CollectionOverview:
         """Return the state of a collection. Raises Forbidden."""
-        record = self._record(principal, name)
+        record = self._services.record(principal, name)
         status = self._status(principal, record)
         return CollectionOverview(
             status=status,
@@ -110,7 +110,7 @@ class CollectionActions(ServiceActions):
         `deep` checks every row and every kept generation. Raises Forbidden without write access, ServerOverloaded,
         StoreError if the store itself is damaged, and LockHeld while another process writes.
         """
-        self._record(principal, name)
+        self._services.record(principal, name)
         principal.require_whole(name)
         return await self._services.workers.run(lambda _: self._verify(name, deep=deep, mend=mend))
 
@@ -119,7 +119,7 @@ class CollectionActions(ServiceActions):
 
         Raises Forbidden without write access, UsageError if the generation is gone, and LockHeld.
         """
-        self._record(principal, name)
+        self._services.record(principal, name)
         principal.require_whole(name)
         place = self._services.loaded.workspace
         with writer_lock(place, f"serve: rollback -c {name}"), open_store(place, for_writing=True) as store:
@@ -136,10 +136,6 @@ class CollectionActions(ServiceActions):
                 collect_garbage(store, keep)
         ok = not found.damage or bool(healed)
         return VerifyReport(ok=ok, damage=found.damage, unchecked=found.unchecked, healed=healed)
-
-    def _record(self, principal: Principal, name: str) -> CollectionRecord:
-        [readable] = self._services.collections(principal, [name])
-        return self._services.store.collections.get(readable.name)
 
     def _status(self, principal: Principal, record: CollectionRecord) -> CollectionStatus:
         """Return the status, with the folders on this machine for administrators only."""
@@ -187,7 +183,6 @@ def _own_status(
 LARGEST_RADIUS = 3
 MOST_ENTITIES = 500
 _ARTEFACT = "enterprise_model"
-_PROFILE = "default"
 
 
 class EntityNeighbourhood(ResultModel):
@@ -221,7 +216,7 @@ class NeighbourActions(ServiceActions):
                     hint="Name a collection that has one.",
                 )
         [readable] = self._services.collections(principal, [collection or ""])
-        with self._services.engines.lend([readable], _PROFILE) as engine:
+        with self._services.engines.lend([readable]) as engine:
             return _neighbourhood(readable.name, _load_models(engine.generations[0]), entity, radius, directed=directed)
 
 

@@ -91,7 +91,7 @@ class FeedbackActions(ServiceActions):
 
     def rate_request(self, principal: Principal, request_id: str, verdict: Verdict, comment: str) -> FeedbackRecord:
         """Rate the answer to one of the caller's requests, as long as the server keeps the answer. Raises Forbidden."""
-        answer = self._services.recent_answers.find(principal.owner, request_id)
+        answer = self._services.recent_answers.get((principal.owner, request_id))
         if answer is None:
             raise Forbidden(
                 f"The server stores no answer to a request '{request_id}' of this caller.",

@@ -65,7 +65,7 @@ class DocumentActions(ServiceActions):
 
     def all(self, principal: Principal, collection: str) -> list[DocumentEntry]:
         """Return every published document, and every file that could not be read, by name. Raises Forbidden."""
-        record = self._record(principal, collection)
+        record = self._services.record(principal, collection)
         ingested_at = self._services.store.documents.made_at(record.id)
         conditions = principal.conditions_of(collection)
         published = own_documents(self._services.store, record, conditions)
@@ -147,7 +147,7 @@ class DocumentActions(ServiceActions):
             raise NotFound("Only pages of PDF files are rendered.", hint=_TEXT_HINT)
         if not 1 <= page <= max(1, len(document.pages)):
             raise NotFound(f"There is no page {page} in this document.", hint=f"It has {len(document.pages)} pages.")
-        record, quote = self._record(principal, collection), ""
+        record, quote = self._services.record(principal, collection), ""
         if document.pages and marked[0] < marked[1]:
             text = self._text(principal, collection, document)
             start, end = _page_span(document.pages, page, len(text))
@@ -156,7 +156,7 @@ class DocumentActions(ServiceActions):
 
     def forget(self, principal: Principal, collection: str, identity: str) -> QueuedJob:
         """Queue a job that deletes a document and its uploaded file. Raises Forbidden, NotFound, ServerOverloaded."""
-        record = self._record(principal, collection)
+        record = self._services.record(principal, collection)
         principal.require_write(collection)
         conditions = principal.write_conditions(collection)
         self._require_own(record, identity, conditions)
@@ -176,14 +176,10 @@ class DocumentActions(ServiceActions):
             raise _document_not_found(identity, collection)
         if not entry.uploaded:
             return JobActions(self._services).submit_ingest(principal, collection)
-        record = self._record(principal, collection)
+        record = self._services.record(principal, collection)
         self._require_own(record, identity, principal.write_conditions(collection))
         arguments = {"collection": collection, "collections": [collection], "uploads": [self._upload(record, identity)]}
         return JobActions(self._services).submit(principal, "ingest", arguments)
-
-    def _record(self, principal: Principal, collection: str) -> CollectionRecord:
-        self._services.collections(principal, [collection])
-        return self._services.store.collections.get(collection)
 
     def _require_own(self, record: CollectionRecord, identity: str, conditions: DocumentConditions) -> None:
         """Raise NotFound unless a document or file with this id fulfils the conditions."""
@@ -201,7 +197,7 @@ class DocumentActions(ServiceActions):
         return str((store.collections.roots(record.id)[file.root][0] / file.path).relative_to(folder))
 
     def _document(self, principal: Principal, collection: str, identity: str) -> StoredDocument:
-        record = self._record(principal, collection)
+        record = self._services.record(principal, collection)
         for document in own_documents(self._services.store, record, principal.conditions_of(collection)):
             if document.document_id == identity:
                 return document
@@ -278,7 +274,6 @@ def _document_not_found(identity: str, collection: str) -> NotFound:
 LONGEST_SPAN = 50_000  # characters
 LONGEST_QUOTE = 4_000  # characters
 MOST_PLACES = 20
-_PROFILE = "default"
 _NEAREST_CHUNKS = 10  # number of chunks that are searched for the nearest text
 _MAX_DIFFERENCES = 20
 
@@ -331,7 +326,7 @@ class SpanActions(ServiceActions):
         UsageError for an unknown document and for a span that is wrong or too long.
         """
         names = self._services.collections(principal, [collection])
-        with self._services.engines.lend(names, _PROFILE) as engine:
+        with self._services.engines.lend(names) as engine:
             generation = engine.generations[0]
             stored = generation.document(document)
             length = len(stored.text)
@@ -352,7 +347,7 @@ class SpanActions(ServiceActions):
         if not quote.split():
             raise UsageError("The quote is empty.", hint="Give the words that the documents should contain.")
         names = self._services.collections(principal, [collection])
-        with self._services.engines.lend(names, _PROFILE) as engine:
+        with self._services.engines.lend(names) as engine:
             generation = engine.generations[0]
             documents = generation.documents() if document is None else [generation.document(document)]
             places = list(islice(self._places(generation, quote, documents), MOST_PLACES + 1))

@@ -5,9 +5,9 @@ import os
 import platform
 import shutil
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+from elt_llm_core.store.disk import tree_size
 from pydantic import BaseModel, Field
 
 from elt_llm_api.doctor.check import CheckVerdict, DoctorFacts
@@ -109,7 +109,7 @@ class HealthActions(ServiceActions):
         _require_admin(principal)
         folder = self._services.loaded.data_dir
         usage = shutil.disk_usage(folder)
-        return DiskSpace(used_by_data=sum(map(_file_size, folder.rglob("*"))), free=usage.free, size=usage.total)
+        return DiskSpace(used_by_data=tree_size(folder), free=usage.free, size=usage.total)
 
     def _fault(self, principal: Principal, name: str) -> str:
         """Return why a collection cannot be searched. Only administrators see paths and the hint."""
@@ -145,14 +145,6 @@ def _require_admin(principal: Principal) -> None:
 
 def _measure_points(series: Mapping[str, QuestionMeasures]) -> list[MeasurePoint]:
     return [MeasurePoint(start=start, measures=measures.summary()) for start, measures in series.items()]
-
-
-def _file_size(path: Path) -> int:
-    """Return the size of a file in bytes. It is 0 for folders, links and files that were deleted meanwhile."""
-    try:
-        return path.stat().st_size if path.is_file() and not path.is_symlink() else 0
-    except OSError:
-        return 0
 
 
 _PACKAGES = ("elt-llm-core", "elt-llm-ingest", "elt-llm-query", "elt-llm-consumer", "elt-llm-api")

@@ -20,7 +20,7 @@ from elt_llm_api.serve.access.principal import LOCAL, Forbidden, Principal
 from elt_llm_api.serve.actions.evaluation import EvaluationRequest
 from elt_llm_api.serve.actions.questions import KeepAlive
 from elt_llm_api.serve.errors import NotReady
-from elt_llm_api.serve.jobs.kinds import check_server_paths
+from elt_llm_api.serve.jobs.kinds import NAME, check_server_paths
 from elt_llm_api.serve.services import RequestModel, ServiceActions
 from elt_llm_api.serve.workers import ServerOverloaded
 
@@ -182,14 +182,10 @@ def _shown(principal: Principal, job: QueuedJob) -> QueuedJob:
     if not principal.has_conditions:
         return job
     progress = {name: value for name, value in job.progress.items() if name == "stage"}
-    return replace(job, progress=progress, result=_own_result(job))
-
-
-def _own_result(job: QueuedJob) -> dict[str, Any]:
     result = {name: job.result[name] for name in _OWN_RESULT if name in job.result}
     uploads = {str(name).rpartition("/")[2] for name in job.arguments.get("uploads", ())}
     files = [file for file in job.result.get("files", ()) if str(file["path"]).rpartition("/")[2] in uploads]
-    return {**result, "files": files} if files else result
+    return replace(job, progress=progress, result={**result, "files": files} if files else result)
 
 
 def may_see_job(principal: Principal, job: QueuedJob) -> bool:
@@ -204,8 +200,6 @@ def may_see_job(principal: Principal, job: QueuedJob) -> bool:
 
 
 MOST_ROWS = 1_000_000
-NAME = r"^[\w-]{1,100}$"
-"""Pattern of a job's name. It does not match a path."""
 
 
 class BatchJob(BaseModel):

@@ -12,7 +12,6 @@ from elt_llm_core.settings.loader import validate_model
 from elt_llm_core.settings.profiles import built_in_profiles, profile_names
 from elt_llm_core.settings.template import profile_as_yaml
 from elt_llm_core.settings.tree import Profile
-from elt_llm_query.engine import open_engine
 from elt_llm_query.search import SearchResult
 from pydantic import BaseModel, Field
 
@@ -106,17 +105,8 @@ class SearchTrial:
             return await self._services.workers.run(lambda _: self._search(scope, request, profile))
 
     def _search(self, scope: tuple[ReadableCollection, ...], request: SearchRequest, profile: Profile) -> SearchResult:
-        active = self._services.active
-        with open_engine(
-            profile.apply_to(active.loaded.settings),
-            active.loaded.workspace,
-            [one.name for one in scope],
-            conditions={one.name: one.conditions for one in scope},
-            embedding=self._services.embedding,
-            databases=self._services.databases,
-            aliases=active.aliases,
-            prompts=active.prompts,
-        ) as engine:
+        services = self._services
+        with services.active.open_engine(profile, scope, services.embedding, services.databases) as engine:
             return engine.search(request.question, top_k=request.top_k, where=request.where, explain=True)
 
 

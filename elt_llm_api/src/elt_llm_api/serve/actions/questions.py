@@ -139,7 +139,7 @@ class QuestionActions(ServiceActions):
         names, prefixes = request.collections, request.prefixes
         if not names and not prefixes:
             profile = self._services.active.profile(request.profile)
-            readable = principal.readable(self._services.collection_names())
+            readable = self._services.readable_names(principal)
             names = tuple(name for name in profile.collections if name in readable)
             prefixes = profile.collection_prefixes or (() if profile.collections else ("",))
         scope = self._services.collections(principal, names, prefixes)
@@ -157,7 +157,7 @@ class QuestionActions(ServiceActions):
         """Return whether no request, profile or conversation limits a question to some of the readable collections."""
         profile = self._services.active.profile(request.profile)
         chosen = (*request.collections, *request.prefixes, *profile.collections, *profile.collection_prefixes)
-        readable = principal.readable(self._services.collection_names())
+        readable = self._services.readable_names(principal)
         return not any(chosen) and (session is None or set(readable) <= set(session.collections))
 
     async def search(self, principal: Principal, request: SearchRequest) -> SearchResult:
@@ -267,12 +267,12 @@ class QuestionActions(ServiceActions):
                 listen=listen,
                 cancelled=abandoned.is_set,
             )
-        documents = frozenset(quoted_documents(result))
-        self._services.recent_answers.add(
-            RatedAnswer(
+        if request_id:
+            documents = frozenset(quoted_documents(result))
+            answer = RatedAnswer(
                 principal.owner, result.question, request_id=request_id, collections=searched, documents=documents
             )
-        )
+            self._services.recent_answers.put((principal.owner, request_id), answer)
         return result
 
     def _in_session(self, request: AskRequest, session: SessionRecord) -> AskRequest:

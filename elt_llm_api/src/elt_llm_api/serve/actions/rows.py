@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -189,38 +190,29 @@ def _content_matches(filters: RowFilter, content: Mapping[str, Any]) -> bool:
 CONTEXT_CHARACTERS = 240  # characters before and after a quote
 
 
-class QuoteReader:
-    """Reads the published documents that rows quote. Each document is read once."""
+def _quotes_of(row: Row, store: Store) -> list[QuoteView]:
+    """Return every quote of a row with its context in the published documents, in the order of its cells."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._versions: dict[str, dict[str, int]] = {}
-        self._texts: dict[int, str] = {}
+    @cache
+    def versions_in(collection: str) -> dict[str, int]:
+        record = store.collections.find(collection)
+        if record is None or record.published is None:
+            return {}
+        return {one.document_id: one.version for one in store.documents.in_generation(record.id, record.published)}
 
-    def quotes_of(self, row: Row) -> list[QuoteView]:
-        """Return every quote of a row with its context, in the order of its cells."""
-        quotes = []
-        for field, evidence in ((field, it) for field, cell in row.cells.items() for it in cell.evidence):
-            text, (start, end) = self._text(evidence.collection, evidence.document_id), evidence.span
-            found = text[start:end] == evidence.quote
-            before = text[max(0, start - CONTEXT_CHARACTERS) : start] if found else ""
-            after = text[end : end + CONTEXT_CHARACTERS] if found else ""
-            quotes.append(QuoteView(field=field, evidence=evidence, found=found, before=before, after=after))
-        return quotes
+    @cache
+    def text_of(collection: str, document_id: str) -> str:
+        version = versions_in(collection).get(document_id)
+        return "" if version is None else store.documents.text(version)  # "" for a document that is gone
 
-    def _text(self, collection: str, document_id: str) -> str:
-        """Return the text of a document, or an empty string if the document is gone."""
-        if collection not in self._versions:
-            record, documents = self._store.collections.find(collection), []
-            if record is not None and record.published is not None:
-                documents = self._store.documents.in_generation(record.id, record.published)
-            self._versions[collection] = {document.document_id: document.version for document in documents}
-        version = self._versions[collection].get(document_id)
-        if version is None:
-            return ""
-        if version not in self._texts:
-            self._texts[version] = self._store.documents.text(version)
-        return self._texts[version]
+    quotes = []
+    for field, evidence in ((field, it) for field, cell in row.cells.items() for it in cell.evidence):
+        text, (start, end) = text_of(evidence.collection, evidence.document_id), evidence.span
+        found = text[start:end] == evidence.quote
+        before = text[max(0, start - CONTEXT_CHARACTERS) : start] if found else ""
+        after = text[end : end + CONTEXT_CHARACTERS] if found else ""
+        quotes.append(QuoteView(field=field, evidence=evidence, found=found, before=before, after=after))
+    return quotes
 
 
 _CATALOG_FORMATS = ("purview", "openmetadata", "datahub")
@@ -427,7 +419,7 @@ class RowActions:
             table=output.place.table,
             row=row,
             digest=output.digest,
-            quotes=QuoteReader(self._services.store).quotes_of(row),
+            quotes=_quotes_of(row, self._services.store),
             receipts=ExportActions(self._services).receipts(principal, file, kind),
         )
 

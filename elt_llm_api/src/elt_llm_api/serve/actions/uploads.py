@@ -186,18 +186,19 @@ class UploadActions(ServiceActions):
         finally:
             await form.close()
 
-    def add(
-        self, principal: Principal, collection: str, files: Sequence[tuple[str, Path]]
-    ) -> tuple[list[str], QueuedJob]:
-        """Store copies of files that are already on the server's disk. `files` has the name of each copy and a path.
+    def add(self, principal: Principal, collection: str, paths: Sequence[str]) -> QueuedJob:
+        """Move files that are already on the server's disk into a collection. Return the job that will ingest them.
 
-        Return the names under which they are stored, and the job that will ingest them. Raises the same errors as
-        `UploadActions.receive`.
+        Raises the same errors as `UploadActions.receive`. After an error the files stay where they are.
         """
         self.check_may_write_anything(principal)
+        files = [Path(path) for path in paths]
         with ExitStack() as opened:
-            streams = [(name, opened.enter_context(path.open("rb"))) for name, path in files]
-            return self._store(principal, collection, streams, {})
+            streams = [(path.name, opened.enter_context(path.open("rb"))) for path in files]
+            _, job = self._store(principal, collection, streams, {})
+        for path in files:
+            path.unlink(missing_ok=True)
+        return job
 
     def check_may_write_anything(self, principal: Principal) -> None:
         """Raise Forbidden for a caller without any write access. Call this before the body is read."""
@@ -205,11 +206,7 @@ class UploadActions(ServiceActions):
             raise Forbidden("This key may read documents but not upload them.")
 
     def _store(
-        self,
-        principal: Principal,
-        collection: str,
-        files: Sequence[tuple[str, BinaryIO]],
-        owner: Mapping[str, str],
+        self, principal: Principal, collection: str, files: Sequence[tuple[str, BinaryIO]], owner: Mapping[str, str]
     ) -> tuple[list[str], QueuedJob]:
         principal.require_write(check_collection_name(collection))
         folders = owner_folders(_owner_of_upload(principal, collection, owner))

@@ -3,13 +3,13 @@
 import logging
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from elt_llm_core.errors import EltError, StoreError
-from elt_llm_core.settings.workspace import Workspace, as_workspace
+from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.state.jobs import JobQueue
 from elt_llm_core.store.lock import lock_holder, writer_lock
 
@@ -17,9 +17,8 @@ _FOLDER = Path("jobs") / "queue"
 
 
 @contextmanager
-def claim_job(place: Path | Workspace, identity: str) -> Iterator[None]:
+def claim_job(workspace: Workspace, identity: str) -> Iterator[None]:
     """Hold the lock of a queued job. Raises LockHeld if another process of this or another server runs the job."""
-    workspace = as_workspace(place)
     folder = workspace.folder / _FOLDER
     for private in (workspace.folder, folder.parent, folder):
         private.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -27,14 +26,14 @@ def claim_job(place: Path | Workspace, identity: str) -> Iterator[None]:
         yield
 
 
-def is_claimed(place: Path | Workspace, identity: str) -> bool:
+def is_claimed(workspace: Workspace, identity: str) -> bool:
     """Return whether a running process holds the lock of a job."""
-    return lock_holder(place, _part(identity)) is not None
+    return lock_holder(workspace, _part(identity)) is not None
 
 
-def delete_claim(place: Path | Workspace, identity: str) -> None:
+def delete_claim(workspace: Workspace, identity: str) -> None:
     """Delete the lock of a finished job."""
-    shutil.rmtree(as_workspace(place).folder / _part(identity), ignore_errors=True)
+    shutil.rmtree(workspace.folder / _part(identity), ignore_errors=True)
 
 
 def _part(identity: str) -> str:
@@ -53,10 +52,10 @@ class QueueProgress:
     `notes`, a list of sentences.
     """
 
-    def __init__(self, queue: JobQueue, identity: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._queue, self._identity, self._clock = queue, identity, clock
+    def __init__(self, queue: JobQueue, identity: str) -> None:
+        self._queue, self._identity = queue, identity
         self._progress: dict[str, Any] = {"stage": "", "done": 0, "total": 0, "detail": "", "notes": []}
-        self._written_at = clock() - _SECONDS
+        self._written_at = time.monotonic() - _SECONDS
 
     def stage(self, name: str, total: int) -> None:
         """Start a stage and write the progress at once."""
@@ -67,7 +66,7 @@ class QueueProgress:
         """Count units, and write the progress unless the last write was less than half a second ago."""
         done = self._progress["done"] + amount
         self._progress |= {"done": done, "detail": detail[:_MAX_TEXT]}
-        if self._clock() - self._written_at >= _SECONDS or done == self._progress["total"]:
+        if time.monotonic() - self._written_at >= _SECONDS or done == self._progress["total"]:
             self.write()
 
     def note(self, message: str) -> None:
@@ -76,7 +75,7 @@ class QueueProgress:
 
     def write(self) -> None:
         """Write the progress. The job continues if the disk is full."""
-        self._written_at = self._clock()
+        self._written_at = time.monotonic()
         try:
             self._queue.report(self._identity, self._progress)
         except StoreError as error:

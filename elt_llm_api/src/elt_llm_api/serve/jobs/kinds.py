@@ -51,7 +51,8 @@ def check_server_paths(loaded: LoadedSettings, names: Sequence[str]) -> tuple[Pa
     return paths
 
 
-_NAME = re.compile(r"[\w-]{1,100}")
+NAME = r"^[\w-]{1,100}$"
+"""Pattern of a job's name. It does not match a path."""
 
 
 def run_batch(
@@ -92,7 +93,7 @@ def _load_job_file(kind: str, arguments: Mapping[str, Any], loaded: LoadedSettin
     from elt_llm_consumer.jobs.job_file import find_job_file, load_job
 
     name = str(arguments.get("job", ""))
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(NAME, name):
         raise UsageError(
             "The argument `job` is not the plain name of a job file.",
             hint="Name a file in config/consumer, without its folder.",
@@ -122,10 +123,7 @@ def run_evaluation(arguments: Mapping[str, Any], loaded: LoadedSettings, progres
     names = arguments.get("profiles", ())
     profiles = {name: load_profile(name, loaded).apply_to(loaded.settings) for name in names}
     embedding = create_embedding(loaded.settings)
-    with (
-        open_store(loaded.workspace) as store,
-        open_generation(store, collection, embedding.fingerprint) as generation,
-    ):
+    with open_store(loaded.workspace) as store, open_generation(store, collection, embedding.fingerprint) as generation:
         number, seed = int(arguments.get("questions") or DEFAULT_NUMBER), int(arguments.get("seed", 1))
         questions = evaluation_questions(generate_questions(generation, number, seed))
         profiles = profiles or comparison_profiles(loaded.settings)

@@ -67,9 +67,7 @@ def location_of(span: TextSpan) -> str:
 
 def location_text(source: str, page: int | None, section: str | None, details: str) -> str:
     """Return source, page, section and further details on one line."""
-    where = [single_line(source)]
-    where += filter(None, [page_label(source, page)])
-    where += [single_line(section)] if section else []
+    where = filter(None, [single_line(source), page_label(source, page), single_line(section or "")])
     return f"{', '.join(where)} ({details})"
 
 

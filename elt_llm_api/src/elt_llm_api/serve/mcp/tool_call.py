@@ -19,9 +19,9 @@ from pydantic_core import ErrorDetails
 from starlette.requests import Request
 
 from elt_llm_api.serve.access.principal import LOCAL, Forbidden, Principal
-from elt_llm_api.serve.actions.jobs import NAME
 from elt_llm_api.serve.actions.questions import LONGEST_QUESTION, CollectionNames
 from elt_llm_api.serve.asgi import PRINCIPAL
+from elt_llm_api.serve.jobs.kinds import NAME
 from elt_llm_api.serve.services import Services
 
 P = ParamSpec("P")
@@ -159,16 +159,13 @@ class ToolWithSentences(Tool):
         try:
             self.fn_metadata.validate_arguments(arguments)
         except ValidationError as error:
-            raise ToolError(argument_mistakes(error, list(self.parameters["properties"]))) from error
+            known, mistakes = list(self.parameters["properties"]), error.errors(include_url=False)[:_MOST_MISTAKES]
+            raise ToolError(" ".join(_mistake(one, known) for one in mistakes)) from error
         return await super().run(arguments, context, convert_result)
 
 
-def argument_mistakes(error: ValidationError, known: Sequence[str]) -> str:
-    """Return a sentence on each of the first invalid arguments; `known` are the names of all arguments."""
-    return " ".join(_mistake(one, known) for one in error.errors(include_url=False)[:_MOST_MISTAKES])
-
-
 def _mistake(mistake: ErrorDetails, known: Sequence[str]) -> str:
+    """Return a sentence on an invalid argument; `known` are the names of all arguments."""
     name = ".".join(map(str, mistake["loc"]))[:_LONGEST_NAME]
     if mistake["type"] == "missing":
         return f"The argument '{name}' is missing."

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Iterator
 from urllib.parse import unquote_to_bytes
 
 from starlette.requests import ClientDisconnect
@@ -19,20 +20,12 @@ BYTES_PER_SECOND = 16_384
 class BodyLimits:
     """Rejects bodies of more than `max_bytes` (`max_upload_bytes` for uploads) with 413, and slow bodies with 408.
 
-    A body may take `seconds`, plus one second for each `bytes_per_second` received. A body that exceeds a limit looks
+    A body may take `seconds`, plus one second for each `BYTES_PER_SECOND` received. A body that exceeds a limit looks
     to the app like a disconnected client, which every framework handles. The duration of the response is not limited.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        max_bytes: int,
-        max_upload_bytes: int,
-        seconds: float = BASE_SECONDS,
-        bytes_per_second: int = BYTES_PER_SECOND,
-    ) -> None:
-        self._app, self._max_bytes, self._max_upload_bytes = app, max_bytes, max_upload_bytes
-        self._seconds, self._bytes_per_second = seconds, bytes_per_second
+    def __init__(self, app: ASGIApp, max_bytes: int, max_upload_bytes: int, seconds: float = BASE_SECONDS) -> None:
+        self._app, self._max_bytes, self._max_upload_bytes, self._seconds = app, max_bytes, max_upload_bytes, seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward the request while its body keeps to the limits. Send an error if the app has not yet responded."""
@@ -41,7 +34,7 @@ class BodyLimits:
             return
         limit = self._max_upload_bytes if scope["path"].startswith(_UPLOADS) else self._max_bytes
         length = header(scope, "content-length") or "0"
-        body = _LimitedBody(receive, send, limit, self._seconds, self._bytes_per_second)
+        body = _LimitedBody(receive, send, limit, self._seconds)
         if not length.isdecimal() or int(length[:20]) > limit:  # 20 digits exceed every limit
             body.rejected = 413
         else:
@@ -65,8 +58,8 @@ class _LimitedBody:
     it has started.
     """
 
-    def __init__(self, receive: Receive, send: Send, limit: int, seconds: float, bytes_per_second: int) -> None:
-        self._receive, self._send, self._left, self._bytes_per_second = receive, send, limit, bytes_per_second
+    def __init__(self, receive: Receive, send: Send, limit: int, seconds: float) -> None:
+        self._receive, self._send, self._left = receive, send, limit
         self._deadline = asyncio.get_running_loop().time() + seconds
         self._complete = self.answered = False
         self.rejected = 0
@@ -84,7 +77,7 @@ class _LimitedBody:
             return {"type": "http.disconnect"}
         size = len(message.get("body", b""))
         self._left -= size
-        self._deadline += size / self._bytes_per_second
+        self._deadline += size / BYTES_PER_SECOND
         self._complete = message["type"] != "http.request" or not message.get("more_body", False)
         if self._left < 0:
             self.rejected = 413
@@ -111,55 +104,41 @@ class RequestChecks(Middleware):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward the request if it passes every check."""
-        refusal = None
-        if scope["type"] == "http":
-            refusal = next(filter(None, (check(scope) for check in _CHECKS)), None)
+        refusal = next(_refusals(scope), None) if scope["type"] == "http" else None
         if refusal:
             await send_error(scope, send, *refusal)
         else:
             await self._app(scope, receive, send)
 
 
-def _check_target(scope: Scope) -> Refusal | None:
-    """Refuse `GET http://elsewhere/ HTTP/1.1`, which is a request to a proxy."""
-    if scope["path"].startswith("/") or (scope["path"] == "*" and scope["method"] == "OPTIONS"):
-        return None
-    return 400, "odd_target", "The request line names no path.", "Request a path that starts with /."
-
-
-def _check_header_size(scope: Scope) -> Refusal | None:
-    if sum(len(key) + len(value) for key, value in scope.get("headers", ())) <= _MAX_HEADER_BYTES:
-        return None
-    message = f"The headers have more than {_MAX_HEADER_BYTES} bytes."
-    return 431, "too_many_headers", message, "Send fewer or shorter headers."
-
-
-def _check_content_length(scope: Scope) -> Refusal | None:
-    """Refuse a body with two lengths: behind a proxy, it could hide another request (RFC 9112, 6.1)."""
-    if not (header_values(scope, "transfer-encoding") and header_values(scope, "content-length")):
-        return None
-    return 400, "two_lengths", "The request gives the length of its body in two ways.", "Send only Content-Length."
-
-
-def _check_ranges(scope: Scope) -> Refusal | None:
+def _refusals(scope: Scope) -> Iterator[Refusal]:
+    """Yield each reason to refuse a request."""
+    if not scope["path"].startswith("/") and (scope["path"], scope["method"]) != ("*", "OPTIONS"):
+        # `GET http://elsewhere/ HTTP/1.1` is a request to a proxy.
+        yield 400, "odd_target", "The request line names no path.", "Request a path that starts with /."
+    if sum(len(key) + len(value) for key, value in scope.get("headers", ())) > _MAX_HEADER_BYTES:
+        message = f"The headers have more than {_MAX_HEADER_BYTES} bytes."
+        yield 431, "too_many_headers", message, "Send fewer or shorter headers."
+    if header_values(scope, "transfer-encoding") and header_values(scope, "content-length"):
+        # Behind a proxy, a body with two lengths could hide another request (RFC 9112, 6.1).
+        yield 400, "two_lengths", "The request gives the length of its body in two ways.", "Send only Content-Length."
     ranges = header_values(scope, "range")
-    if len(ranges) <= 1 and all(value.count(",") < _MAX_RANGES for value in ranges):
-        return None
-    return 416, "too_many_ranges", f"At most {_MAX_RANGES} ranges are served at once.", "Request one range."
+    if len(ranges) > 1 or any(value.count(",") >= _MAX_RANGES for value in ranges):
+        yield 416, "too_many_ranges", f"At most {_MAX_RANGES} ranges are served at once.", "Request one range."
+    if _avoids_preflight(scope):
+        message = "The body is not JSON according to its Content-Type."
+        yield 415, "unsupported_media_type", message, "Send Content-Type: application/json."
+    if _points_elsewhere(scope):
+        yield 403, "forbidden_file", "The request names a file by a URL or outside of its folder.", ""
 
 
-def _check_content_type(scope: Scope) -> Refusal | None:
-    """Refuse content types that a page of another site can send without a preflight request. JSON requires one."""
+def _avoids_preflight(scope: Scope) -> bool:
+    """Return whether a page of another site may send this body without a preflight request. JSON requires one."""
     if scope["method"] in {"GET", "HEAD", "OPTIONS"} or not scope["path"].startswith(_API_PREFIXES):
-        return None
-    content_type = header(scope, "content-type")
-    has_body = (header(scope, "content-length") or "0") != "0" or header_values(scope, "transfer-encoding")
-    if content_type is None and not has_body:
-        return None
-    if content_type is not None and content_type.partition(";")[0].strip().lower() not in _FORM_TYPES:
-        return None
-    message = "The body is not JSON according to its Content-Type."
-    return 415, "unsupported_media_type", message, "Send Content-Type: application/json."
+        return False
+    if (content_type := header(scope, "content-type")) is not None:
+        return content_type.partition(";")[0].strip().lower() in _FORM_TYPES
+    return (header(scope, "content-length") or "0") != "0" or bool(header_values(scope, "transfer-encoding"))
 
 
 _DECODING_ROUNDS = 4  # rounds of percent decoding, more than any server applies
@@ -167,16 +146,11 @@ _ADDRESS = re.compile(rb"(?:file|path|url)=[^&]{0,4}(?:[a-z][a-z0-9+.-]{1,30}:|/
 _UPWARDS = re.compile(rb"(?:^|[/\\=])\.\.(?:[/\\]|$)|\x00")
 
 
-def _check_file_address(scope: Scope) -> Refusal | None:
+def _points_elsewhere(scope: Scope) -> bool:
+    """Return whether the path or query of a request names a file by a URL, or by a path with `..`."""
     path: bytes = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogateescape")
     query: bytes = scope.get("query_string", b"")
-    if points_elsewhere(path.partition(b"?")[0] + (b"?" + query if query else b"")):
-        return 403, "forbidden_file", "The request names a file by a URL or outside of its folder.", ""
-    return None
-
-
-def points_elsewhere(target: bytes) -> bool:
-    """Return whether the path or query of a request names a file by a URL, or by a path with `..`."""
+    target = path.partition(b"?")[0] + (b"?" + query if query else b"")
     for _ in range(_DECODING_ROUNDS):
         if _ADDRESS.search(target) or _UPWARDS.search(target.partition(b"?")[0]):
             return True
@@ -185,9 +159,3 @@ def points_elsewhere(target: bytes) -> bool:
             return False
         target = decoded
     return True
-
-
-_CHECKS = (
-    *(_check_target, _check_header_size, _check_content_length, _check_ranges, _check_content_type),
-    _check_file_address,
-)

@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from elt_llm_api.serve.asgi import header, header_values, send_error
+from elt_llm_api.serve.asgi import Middleware, header, header_values, send_error
 
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _HOST = re.compile(r"(?:(?P<name>[A-Za-z0-9_.-]{1,255})|\[(?P<address>[0-9A-Fa-f:.]{2,45})\])(?::[0-9]{1,5})?")
@@ -106,15 +106,12 @@ _STANDARD_HEADERS = {
     b"cross-origin-opener-policy": b"same-origin",
     b"cross-origin-resource-policy": b"same-origin",
     b"permissions-policy": b"camera=(), microphone=(), geolocation=()",
+    b"content-security-policy": POLICY.encode("ascii"),
 }
 
 
-class SecurityHeaders:
+class SecurityHeaders(Middleware):
     """Adds the security headers that a response lacks, and removes the Server header."""
-
-    def __init__(self, app: ASGIApp, policy: str = POLICY) -> None:
-        self._app = app
-        self._headers = {**_STANDARD_HEADERS, b"content-security-policy": policy.encode("ascii")}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Forward the request, and add the headers to its response."""
@@ -122,7 +119,7 @@ class SecurityHeaders:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 own = [(name.lower(), value) for name, value in message.get("headers", ())]
-                missing = [(name, value) for name, value in self._headers.items() if name not in dict(own)]
+                missing = [(name, value) for name, value in _STANDARD_HEADERS.items() if name not in dict(own)]
                 message["headers"] = [*(it for it in own if it[0] != b"server"), *missing]
             await send(message)
 

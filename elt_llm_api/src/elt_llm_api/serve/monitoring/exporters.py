@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 _BUCKET_STEP = 4  # every fourth bound is exported; an exported bound is about twice the previous one
 _COUNTERS = (
-    ("elt_llm_questions", "Questions by outcome.", "outcome", "outcome"),
-    ("elt_llm_requests", "Questions by kind.", "kind", "kind"),
-    ("elt_llm_failures", "Questions that failed, by type of error.", "failure", "type"),
-    ("elt_llm_found_by", "Questions by the retrievers that found their chunks.", "found_by", "retrievers"),
-    ("elt_llm_chunks", "Chunks by the retriever that found them.", "passages", "retriever"),
+    ("elt_llm_questions", "Questions by outcome.", "outcome", ("outcome",)),
+    ("elt_llm_requests", "Questions by kind.", "kind", ("kind",)),
+    ("elt_llm_failures", "Questions that failed, by type of error.", "failure", ("type",)),
+    ("elt_llm_found_by", "Questions by the retrievers that found their chunks.", "found_by", ("retrievers",)),
+    ("elt_llm_chunks", "Chunks by the retriever that found them.", "passages", ("retriever",)),
+    ("elt_llm_cache", "Hits and misses of caches.", "cache", ("cache", "result")),
 )
 
 
@@ -38,15 +39,11 @@ class PrometheusCollector:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         measures = self.measures()
-        for name, description, group, label in _COUNTERS:
-            family = CounterMetricFamily(name, description, labels=[label])
+        for name, description, group, labels in _COUNTERS:
+            family = CounterMetricFamily(name, description, labels=labels)
             for value, count in sorted(measures.counts.get(group, {}).items()):
-                family.add_metric([value], count)
+                family.add_metric(value.split(":", len(labels) - 1), count)
             yield family
-        caches = CounterMetricFamily("elt_llm_cache", "Hits and misses of caches.", labels=["cache", "result"])
-        for value, count in sorted(measures.counts.get("cache", {}).items()):
-            caches.add_metric(value.split(":"), count)
-        yield caches
         yield CounterMetricFamily(
             "elt_llm_confidence", "Sum of the confidence of all answers.", value=measures.confidence
         )
@@ -171,19 +168,12 @@ def _span_attributes(observation: QuestionObservation) -> dict[str, Any]:
     return attributes
 
 
-@dataclass(frozen=True)
-class TraceFileSink:
-    """Writes questions to trace files, with the text of question and answer if `words` is true.
+def write_trace(files: TraceFiles, observation: QuestionObservation, *, words: bool) -> None:
+    """Write one line for a question, with the text of question and answer if `words` is true. Raises OSError.
 
-    Each line names the documents of its question, so that forgetting a document removes the line.
+    The line names the documents of the question, so that forgetting a document removes the line.
     """
-
-    files: TraceFiles
-    words: bool
-
-    def __call__(self, observation: QuestionObservation) -> None:
-        """Write one line for a question. Raises OSError."""
-        self.files.append(trace_line(observation, words=self.words))
+    files.append(trace_line(observation, words=words))
 
 
 def trace_line(observation: QuestionObservation, *, words: bool) -> dict[str, Any]:

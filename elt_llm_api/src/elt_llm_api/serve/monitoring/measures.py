@@ -15,6 +15,8 @@ BUCKET_BOUNDS = tuple(0.1 * 1.2**step for step in range(88))
 """Upper bounds of the buckets in milliseconds, from 0.1 ms to about 13 minutes, each 1.2 times the previous one."""
 _MOVING_WEIGHT = 0.1  # weight of the latest value in the moving average, which reflects about the last twenty values
 _MOST_NAMES = 100  # distinct names in a group; to limit memory, any further name counts as "other"
+_RETRIEVERS = {(True, True): "both", (True, False): "vector", (False, True): "keyword"}
+"""The retriever by which a chunk is counted, by whether the dense and the keyword retriever have ranked the chunk."""
 Kind = Literal["ask", "search"]
 Outcome = Literal["answered", "refused", "found", "failed", "cancelled"]
 Document = tuple[str, str, str]
@@ -55,11 +57,6 @@ class Histogram:
         self.count += later.count
         self.total += later.total
 
-    @property
-    def mean(self) -> float:
-        """The mean in milliseconds, 0 without values."""
-        return self.total / self.count if self.count else 0.0
-
     def percentile(self, share: float) -> float:
         """Return the duration in milliseconds below which `share` (0 to 1) of the values are; 0 without values."""
         wanted, counted = share * self.count, 0
@@ -75,7 +72,7 @@ class Histogram:
         """Return count, mean, percentiles and moving average, in milliseconds."""
         return {
             "count": self.count,
-            "mean_ms": round(self.mean, 3),
+            "mean_ms": round(self.total / self.count, 3) if self.count else 0.0,
             "p50_ms": round(self.percentile(0.5), 3),
             "p95_ms": round(self.percentile(0.95), 3),
             "moving_ms": round(self.moving, 3),
@@ -113,11 +110,6 @@ class QuestionObservation:
             return "none"
         return retrievers.pop() if retrievers in ({"vector"}, {"keyword"}) else "hybrid"
 
-    @property
-    def succeeded(self) -> bool:
-        """Whether the question got an answer, chunks, or a refusal because the documents lack the answer."""
-        return self.outcome in {"answered", "refused", "found"}
-
 
 def answer_fields(result: QueryResult) -> dict[str, object]:
     """Return those fields of a QuestionObservation that describe an answer, such as its confidence."""
@@ -136,14 +128,8 @@ def answer_fields(result: QueryResult) -> dict[str, object]:
 
 def chunk_fields(chunks: Sequence[RetrievedChunk], stages: Sequence[TraceStage]) -> dict[str, object]:
     """Return those fields of a QuestionObservation that describe a search, such as its number of chunks."""
-    counts: Counter[str] = Counter()
-    for chunk in chunks:
-        if chunk.dense_rank is not None and chunk.keyword_rank is not None:
-            counts["both"] += 1
-        elif chunk.dense_rank is not None:
-            counts["vector"] += 1
-        elif chunk.keyword_rank is not None:
-            counts["keyword"] += 1
+    found = ((chunk.dense_rank is not None, chunk.keyword_rank is not None) for chunk in chunks)
+    counts = Counter(_RETRIEVERS[ranked] for ranked in found if any(ranked))
     return {
         "outcome": "found",
         "stages": tuple(stages),
@@ -183,7 +169,7 @@ class QuestionMeasures:
             self._count("failure", observation.error)
         for cache, hit in observation.caches.items():
             self._count("cache", f"{cache}:{'hit' if hit else 'miss'}")
-        if observation.succeeded:
+        if observation.outcome in {"answered", "refused", "found"}:
             self._count("found_by", observation.found_by)
             self._add_time(observation.kind, observation.took_ms)
         for retriever, count in observation.chunk_counts.items():

@@ -3,8 +3,9 @@
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from queue import Empty, Full, Queue
 from threading import Lock, Thread
 from types import TracebackType
@@ -19,7 +20,7 @@ from elt_llm_core.store.database import Database
 from elt_llm_core.utilities import Closeable
 from elt_llm_query.search import SearchResult
 
-from elt_llm_api.serve.monitoring.exporters import TraceFileSink, open_span_exporter
+from elt_llm_api.serve.monitoring.exporters import open_span_exporter, write_trace
 from elt_llm_api.serve.monitoring.measures import (
     MEASURES,
     Kind,
@@ -150,14 +151,11 @@ class QuestionRecorder(Closeable):
     def _work(self) -> None:
         due, running = time.monotonic() + self._save_every, True
         while running:
-            try:
-                observation = self._waiting.get(timeout=max(0.0, due - time.monotonic()))
-            except Empty:
-                pass
-            else:
-                running = observation is not None
-                if observation is not None:
+            with suppress(Empty):
+                if observation := self._waiting.get(timeout=max(0.0, due - time.monotonic())):
                     self._write(observation)
+                else:
+                    running = False
             if not running or time.monotonic() >= due:
                 try:
                     self.series.save()
@@ -199,7 +197,7 @@ class QuestionTimer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Record the type of an error. A cancelled question is not a failure."""
-        if self._done or kind is None:
+        if kind is None:
             return
         name = kind.__name__ if issubclass(kind, EltError) else "InternalError"
         failed = issubclass(kind, Exception)
@@ -220,7 +218,8 @@ def open_recorder(loaded: LoadedSettings, state: Database) -> Iterator[QuestionR
     sinks: list[ObservationSink] = []
     with ExitStack() as opened:
         if serve.trace_files:
-            sinks.append(TraceFileSink(TraceFiles(loaded.data_dir, serve.trace_files), words=serve.trace_questions))
+            files = TraceFiles(loaded.data_dir, serve.trace_files)
+            sinks.append(partial(write_trace, files, words=serve.trace_questions))
         if serve.otel_endpoint:
             exporter = open_span_exporter(serve.otel_endpoint, allow_remote=network.allow_remote_traces)
             sinks.append(opened.enter_context(exporter))

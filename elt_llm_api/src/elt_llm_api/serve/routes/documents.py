@@ -23,11 +23,7 @@ DocumentId = Annotated[
 _FILES = {"type": "array", "minItems": 1, "maxItems": 100, "items": {"type": "string", "format": "binary"}}
 _COLLECTION = {"type": "string", "pattern": COLLECTION_NAME, "description": "Created if it does not exist."}
 _OWNER = {
-    name: {
-        "type": "string",
-        "maxLength": LONGEST_VALUE,
-        "description": f"{name} of the files; keys may require it.",
-    }
+    name: {"type": "string", "maxLength": LONGEST_VALUE, "description": f"{name} of the files; keys may require it."}
     for name in OWNER_FIELDS
 }
 _FORM = {
@@ -35,9 +31,7 @@ _FORM = {
     "required": ["collection", "files"],
     "properties": {"collection": _COLLECTION, "files": _FILES, **_OWNER},
 }
-_UPLOAD: dict[str, Any] = {
-    "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}},
-}
+_UPLOAD: dict[str, Any] = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}}}
 
 
 class DocumentList(BaseModel):

@@ -3,7 +3,7 @@
 import base64
 import json
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from datetime import datetime
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
@@ -313,11 +313,6 @@ def _data_frame(content: dict[str, Any]) -> bytes:
     return format_sse_event(data_str=json.dumps(content, ensure_ascii=False))
 
 
-def _header_names(names: Sequence[str]) -> str:
-    """Return names as the value of a header: percent-encoded, because clients choose them, and not too many."""
-    return ", ".join(quote(name, safe="")[:_LONGEST_NAME] for name in names[:_MOST_NAMES])
-
-
 router = APIRouter(prefix="/v1", tags=["openai"], route_class=OpenAiRoute, responses=OPENAI_ERRORS)
 
 
@@ -331,7 +326,9 @@ async def create_chat_completion(body: ChatRequest, call: Call, response: Respon
     with pictures, is refused.
     """
     question, styled, ignored = await run_in_threadpool(parse_chat_request, body, call)
-    headers = {"X-Elt-Llm-Ignored": _header_names(ignored), "X-Elt-Llm-Style": ", ".join(styled)}
+    # Clients choose the names of parameters, so names are encoded and cut.
+    names = ", ".join(quote(name, safe="")[:_LONGEST_NAME] for name in ignored[:_MOST_NAMES])
+    headers = {"X-Elt-Llm-Ignored": names, "X-Elt-Llm-Style": ", ".join(styled)}
     headers = {name: value for name, value in headers.items() if value}
     response.headers.update(headers)
     notes = [f"Ignored, because the settings and the profile decide this: {', '.join(ignored)}."] if ignored else []

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import FileResponse
 from pydantic import BaseModel
 
-from elt_llm_api.serve.actions.jobs import NAME
 from elt_llm_api.serve.actions.rows import (
     LONGEST_KEY,
     ExportActions,
@@ -21,6 +20,7 @@ from elt_llm_api.serve.actions.rows import (
     RowPage,
     StaleRows,
 )
+from elt_llm_api.serve.jobs.kinds import NAME
 from elt_llm_api.serve.routes.dependencies import Call
 
 router = APIRouter(prefix="/v1/rows/{job}/{kind}", tags=["rows"])

@@ -6,7 +6,6 @@ import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, TypeVar
 
 import gradio as gr
@@ -181,7 +180,7 @@ class _AnswerInProgress:
             case QuestionRewritten(question):
                 return replace(state, status=self.texts("ask.understood", question=question))
             case SourcesFound(chunks):
-                self.chips = CitationChips.of(self.turn, chunks, self.texts)
+                self.chips = CitationChips(self.turn, chunks, self.texts)
                 cards = chunk_cards(chunks, self.texts, self.turn)
                 return state.with_last(self.texts("ask.reading"), cards=cards)
             case AnswerStarted():
@@ -298,12 +297,10 @@ class DroppedFiles:
 
         Files of a refused upload stay in the question box. Stopping the answer of this browser cancels the job.
         """
-        collection, named = self._target(principal, ticked), [(Path(path).name, Path(path)) for path in files]
+        collection = self._target(principal, ticked)
         stopped = self._pending.start(browser)
         try:
-            _, job = await asyncio.to_thread(self._uploads.add, principal, collection, named)
-            for _, path in named:
-                path.unlink(missing_ok=True)  # the upload has stored copies
+            job = await asyncio.to_thread(self._uploads.add, principal, collection, files)
             while not job.has_ended:
                 yield controls.job_markdown(job, self._texts), ""
                 await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
@@ -355,7 +352,7 @@ class ExampleQuestions:
             number = published.get(one.name)
             if number is not None and self._made.get(one, (None,))[0] != number:
                 try:
-                    with self._services.engines.lend((one,), "default") as engine:
+                    with self._services.engines.lend((one,)) as engine:
                         self._made[one] = number, self._of_generation(engine.generations[0])
                 except EltError:  # the collection is damaged (the tab Health reports this) or has no heading
                     self._made[one] = number, ()
@@ -453,7 +450,7 @@ class AskTab:
 
     def _welcome(self, principal: Principal) -> Any:
         """Return the update for an empty conversation: questions that the documents answer, or how to add documents."""
-        collections = self._services.collections(principal, principal.readable(self._services.collection_names()))
+        collections = self._services.collections(principal, self._services.readable_names(principal))
         welcome = self._texts("ask.welcome" if collections or not principal.may_write_any else "ask.welcome_empty")
         examples = [{"text": question} for question in self._examples.of(collections)]
         return gr.update(examples=examples, placeholder=welcome)

@@ -26,7 +26,7 @@ from starlette.routing import Mount
 from elt_llm_api.serve.actions.health import HealthActions
 from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui.controls import CollectionPickers, PageContext, command_box, html_area
-from elt_llm_api.serve.ui.health import sign_html
+from elt_llm_api.serve.ui.markup import fill_template
 from elt_llm_api.serve.ui.texts import DEFAULT_LANGUAGE, Texts, load_texts
 
 FAVICON = Path(__file__).with_name("favicon.png")
@@ -108,7 +108,7 @@ def _lay_out_header(services: Services, texts: Texts, pickers: CollectionPickers
         html_area("product", f"# elt-llm\n{texts('page.tagline')}")
         sign = html_area("health-sign")
     health = HealthActions(services)
-    pickers.add(sign, lambda principal: sign_html(health.ready(principal), texts))
+    pickers.add(sign, lambda principal: fill_template("sign", texts, health.ready(principal)))
 
 
 def _lay_out_tabs(blocks: gr.Blocks, services: Services, texts: Texts, pickers: CollectionPickers) -> None:

@@ -145,12 +145,9 @@ def job_markdown(job: QueuedJob, texts: Texts) -> str:
         name = texts("job.other", kind=job.kind.capitalize(), job=job.arguments.get("job", ""))
     lines = [f"{name} {texts(f'job.{job.status}')}.", *_detail_lines(job, texts), texts.say(job.error)]
     first, *others = (escape_markdown(line) for line in lines if line)
-    return "\n\n".join([f"**{first}**", *_progress_bar(job), *others])
-
-
-def _progress_bar(job: QueuedJob) -> list[str]:
     total = job.progress.get("total", 0)
-    return [fill_template("progress", job.progress["done"], total)] if job.status == "running" and total else []
+    bar = [fill_template("progress", job.progress["done"], total)] if job.status == "running" and total else []
+    return "\n\n".join([f"**{first}**", *bar, *others])
 
 
 def _detail_lines(job: QueuedJob, texts: Texts) -> list[str]:

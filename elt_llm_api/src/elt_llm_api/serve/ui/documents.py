@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import gradio as gr
 from elt_llm_core.errors import EltError
@@ -147,10 +146,7 @@ class DocumentsTab:
         self._watch.timer.tick(self.refresh, ticked, refreshed, **controls.QUIET_EVENT)
         commanded = [job, self._command, *listing]
         self._command.change(self.run_command, commanded, [*shown, *watched], **controls.QUIET_EVENT)
-        self._pickers.add(collection, lambda principal: gr.update(choices=self._names(principal)))
-
-    def _names(self, principal: Principal) -> list[str]:
-        return principal.readable(self._services.collection_names())
+        self._pickers.add(collection, lambda principal: gr.update(choices=self._services.readable_names(principal)))
 
     def load(self, watched: WatchedJob, request: gr.Request) -> controls.ComponentUpdates:
         """Choose the first collection that the caller may change, and watch the caller's running job.
@@ -158,7 +154,7 @@ class DocumentsTab:
         The name of another collection can be typed only afterwards, because the choice would replace a typed name.
         """
         principal = controls.principal_of_event(request)
-        names = self._names(principal)
+        names = self._services.readable_names(principal)
         writable = [name for name in (*names, COLLECTION_OF_DROPPED_FILES) if principal.may_write(name)]
         first = next(iter([*writable, *names]), None)
         table = self._list(principal, first, "", DocumentsState())
@@ -194,13 +190,11 @@ class DocumentsTab:
         """Store the files, queue a job that ingests them, and watch the job. Refused files stay chosen."""
         if not collection or not files:
             return {self._status: self._texts("documents.choose")}
-        principal, named = controls.principal_of_event(request), [(Path(path).name, Path(path)) for path in files]
+        principal = controls.principal_of_event(request)
         try:
-            _, job = await asyncio.to_thread(self._uploads.add, principal, collection.strip(), named)
+            job = await asyncio.to_thread(self._uploads.add, principal, collection.strip(), files)
         except EltError as error:
             return {self._status: failure_markdown(error, self._texts)}
-        for _, path in named:
-            path.unlink(missing_ok=True)  # the upload has stored copies
         listed = await asyncio.to_thread(self._list, principal, collection, words, state, job)
         return {self._files: None, **listed, **self._watch.show(watched, job)}
 
@@ -262,7 +256,7 @@ class DocumentsTab:
         state: DocumentsState,
         job: QueuedJob | None = None,
     ) -> controls.ComponentUpdates:
-        exists = collection is not None and collection in self._names(principal)
+        exists = collection is not None and collection in self._services.readable_names(principal)
         entries = self._documents.all(principal, collection) if exists and collection else []
         ours = job if job and job.arguments.get("collection") == collection else None
         rows = document_rows(entries, ours, self._texts)
@@ -279,13 +273,9 @@ class DocumentsTab:
             shown = self._documents.text(principal, collection, state.opened, (0, 0))
             parts = shown.pages or max(1, -(-shown.length // _TEXT_LENGTH))
             part = min(max(1, state.part), parts)
-            start = (part - 1) * _TEXT_LENGTH
-            if shown.pages:
-                shown = self._documents.text(principal, collection, state.opened, page=part)
-            else:
-                end = min(start + _TEXT_LENGTH, shown.length)
-                shown = self._documents.text(principal, collection, state.opened, (start, end))
-            page = part if shown.pages else None
+            page, start = part if shown.pages else None, (part - 1) * _TEXT_LENGTH
+            span = start, min(start + _TEXT_LENGTH, shown.length)
+            shown = self._documents.text(principal, collection, state.opened, span, page)
             image = page_image_path(self._documents, principal, collection, shown.id, shown.source, page)
             html = self._document_html(shown, part, parts, *image)
         except EltError as error:

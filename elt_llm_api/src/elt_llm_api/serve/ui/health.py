@@ -21,11 +21,6 @@ _SIGNS = {"FAIL": "✗", "warn": "!", "ok": "✓"}  # signs of the outcomes, in 
 _TOTALS = ("questions", "succeeded", "failed", "cancelled", "answered", "refused")
 
 
-def sign_html(ready: Readiness, texts: Texts) -> str:
-    """Return HTML of a sign that shows whether the server is ready to answer, and the reasons if it is not."""
-    return fill_template("sign", texts, ready)
-
-
 def state_html(ready: Readiness, monitoring: MonitoringReport, disk: DiskSpace, texts: Texts) -> str:
     """Return HTML of the readiness, the queue, the disk space and the notes on settings."""
     counts = (f"{count} {texts(f'health.job.{status}')}" for status, count in sorted(monitoring.jobs.items()))

@@ -23,7 +23,6 @@ from elt_llm_api.display.explain import (
     retriever_hits,
 )
 from elt_llm_api.display.text import TableColumn, figure_columns, format_figure
-from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.actions.profiles import ProfileActions, SearchTrial, apply_changes
 from elt_llm_api.serve.actions.questions import LONGEST_QUESTION, AskRequest, QuestionActions, SearchRequest
 from elt_llm_api.serve.safe_text import escape_html
@@ -172,7 +171,7 @@ class SearchLab:
             path = await asyncio.to_thread(self._saved.save, principal, name.strip(), keys, replace=replace)
         except EltError as error:
             return [failure_markdown(error, self._texts), gr.skip(), gr.skip()]
-        choices = gr.update(choices=[one.name for one in self._saved.all()])
+        choices = gr.update(choices=profile_choices(self._services))
         status = escape_html(self._texts("inspect.saved", name=path.name))
         return [status, choices, choices]
 
@@ -311,10 +310,8 @@ class InspectTab:
         asked = [question, collections, profile]
         gr.on([question.submit, explain.click], self.explain, asked, outputs, **TIMED_EVENT)
         gr.on(None, self.profiles, None, [profile, *lab.profiles], **QUIET_EVENT)
-        page.pickers.add(collections, self._collection_names)
-
-    def _collection_names(self, principal: Principal) -> Any:
-        return gr.update(choices=principal.readable(self._services.collection_names()))
+        names = self._services.readable_names
+        page.pickers.add(collections, lambda principal: gr.update(choices=names(principal)))
 
     def profiles(self) -> list[Any]:
         """Return the profiles to choose from, when the page is opened."""

@@ -38,7 +38,7 @@ from elt_llm_api.serve.ui.controls import (
     parse_command,
     principal_of_event,
 )
-from elt_llm_api.serve.ui.markup import failure_markdown, fill_template, flatten_lines
+from elt_llm_api.serve.ui.markup import failure_markdown, fill_template, flatten_lines, shorten
 from elt_llm_api.serve.ui.texts import Texts
 
 PAGE_SIZE = 50
@@ -60,15 +60,13 @@ class NumberedQuote:
 
 def numbered_quotes(quotes: Sequence[QuoteView]) -> list[NumberedQuote]:
     """Return each quoted span once, in order, with all fields that it supports."""
-    fields: dict[tuple[str, str, tuple[int, int]], list[str]] = {}
-    first: dict[tuple[str, str, tuple[int, int]], QuoteView] = {}
+    spans: dict[tuple[str, str, tuple[int, int]], tuple[QuoteView, list[str]]] = {}
     for one in quotes:
         key = (one.evidence.collection, one.evidence.document_id, one.evidence.span)
-        first.setdefault(key, one)
-        fields.setdefault(key, []).append(one.field)
+        spans.setdefault(key, (one, []))[1].append(one.field)
     return [
-        NumberedQuote(number, quote, tuple(dict.fromkeys(fields[key])))
-        for number, (key, quote) in enumerate(first.items(), start=1)
+        NumberedQuote(number, quote, tuple(dict.fromkeys(fields)))
+        for number, (quote, fields) in enumerate(spans.values(), start=1)
     ]
 
 
@@ -92,11 +90,11 @@ def row_grid(rows: Sequence[RowView], opened: RowId | None, texts: Texts) -> str
         for name in columns:
             cell = row.cells.get(name)
             words = texts(f"rows.{cell.verdict}") if cell else ""
-            value = _shorten(_value_text(cell.value)) if cell else ""
+            value = shorten(_value_text(cell.value), _LONGEST_VALUE) if cell else ""
             cells.append((name, cell.verdict if cell else "", words, value))
         status = status_text(row.review.status, texts, stale=row.review.stale)
         is_open = opened == RowId(row.table, row.key)
-        lines.append((number, _shorten(row.name), row.review.status.lower(), status, cells, is_open))
+        lines.append((number, shorten(row.name, _LONGEST_VALUE), row.review.status.lower(), status, cells, is_open))
     return fill_template("rows", texts, columns, lines) if rows else ""
 
 
@@ -122,11 +120,6 @@ def _value_text(value: Value) -> str:
     if value is None:
         return ""
     return "; ".join(map(flatten_lines, value)) if isinstance(value, tuple) else flatten_lines(str(value))
-
-
-def _shorten(text: str) -> str:
-    shown = flatten_lines(text)
-    return shown if len(shown) <= _LONGEST_VALUE else f"{shown[:_LONGEST_VALUE]}…"
 
 
 @dataclass(frozen=True)

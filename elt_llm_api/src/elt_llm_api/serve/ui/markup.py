@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -57,36 +56,28 @@ def flatten_lines(text: str) -> str:
     return " ".join(text.split())
 
 
+def shorten(text: str, most: int) -> str:
+    """Return the text on one line, cut after `most` characters."""
+    line = flatten_lines(text)
+    return line if len(line) <= most else f"{line[:most]}…"
+
+
 def escape_line(text: str) -> str:
     """Return the text on one line, escaped for HTML."""
     return escape_html(flatten_lines(text))
 
 
-@dataclass(frozen=True)
-class DoubtfulSentence:
-    """A sentence that the chunks do not support, or support only partly, and its offsets in the answer."""
-
-    sentence: CheckedSentence
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
 class CitationChips:
     """The citations of one answer as buttons, which open their sources (page.js, sources.py)."""
 
-    buttons: dict[str, str]
-    """The HTML of each button by the reference of its citation, such as `[1]`."""
-
-    @classmethod
-    def of(cls, turn: int, sources: Sequence[Citation | RetrievedChunk], texts: Texts) -> "CitationChips":
-        """Return the buttons of an answer. If `sources` are chunks, the first one is [1], the second one [2]."""
-        buttons = {}
+    def __init__(self, turn: int, sources: Sequence[Citation | RetrievedChunk], texts: Texts) -> None:
+        """Make the buttons of an answer. If `sources` are chunks, the first one is [1], the second one [2]."""
+        self.buttons: dict[str, str] = {}
+        """The HTML of each button by the reference of its citation, such as `[1]`."""
         for number, one in enumerate(sources, start=1):
             reference = one.reference if isinstance(one, Citation) else f"[{number}]"
             place = f"{turn}.{reference.strip('[]')}"
-            buttons[reference] = fill_template("chip", place, reference, source_place(one, texts))
-        return cls(buttons)
+            self.buttons[reference] = fill_template("chip", place, reference, source_place(one, texts))
 
     def insert(self, markdown: str) -> str:
         """Replace the numbers of citations by buttons, except within code, where HTML is not rendered."""
@@ -116,7 +107,7 @@ def answer_markdown(result: QueryResult, texts: Texts, turn: int = 0) -> str:
     A refusal is one line, without a confidence; the closest chunks are folded below it. `turn` is the number of the
     answer within the conversation that is shown.
     """
-    chips = CitationChips.of(turn, result.citations, texts)
+    chips = CitationChips(turn, result.citations, texts)
     if result.outcome == "not found":
         closest = [(chips.buttons[one.reference], source_place(one, texts), one.excerpt) for one in result.citations]
         folded = fill_template("closest", texts, closest) if closest else ""
@@ -148,14 +139,13 @@ def failure_markdown(error: EltError, texts: Texts) -> str:
 def mark_doubtful(result: QueryResult, texts: Texts, chips: CitationChips) -> str:
     """Return the answer as HTML. A warning sign with the reasons as its tooltip precedes each doubtful sentence."""
     marked, position = [], 0
-    for one in find_doubtful(result.answer, result.checked):
-        verdict = one.sentence.verdict
-        title = escape_html(f"{texts(f'answer.{verdict}')}: {' '.join(map(texts.say, one.sentence.reasons))}")
+    for sentence, start, end in find_doubtful(result.answer, result.checked):
+        verdict = sentence.verdict
+        title = escape_html(f"{texts(f'answer.{verdict}')}: {' '.join(map(texts.say, sentence.reasons))}")
         tag = f'<mark class="{verdict}" title="{title}">{_SIGNS[verdict]} '
-        marked.append(chips.insert(escape_markdown(result.answer[position : one.start])))
-        lines = result.answer[one.start : one.end].splitlines(keepends=True)
-        marked += [_mark_line(line, tag, chips) for line in lines]
-        position = one.end
+        marked.append(chips.insert(escape_markdown(result.answer[position:start])))
+        marked += [_mark_line(line, tag, chips) for line in result.answer[start:end].splitlines(keepends=True)]
+        position = end
     return "".join([*marked, chips.insert(escape_markdown(result.answer[position:]))])
 
 
@@ -172,8 +162,11 @@ def _mark_line(line: str, tag: str, chips: CitationChips) -> str:
     return start + (f"{tag}{chips.insert(escape_markdown(words))}</mark>" if words else "") + cells + end
 
 
-def find_doubtful(answer: str, checked: Sequence[CheckedSentence]) -> Iterator[DoubtfulSentence]:
-    """Yield the doubtful sentences with their offsets in the answer. Spaces and citation numbers may differ."""
+def find_doubtful(answer: str, checked: Sequence[CheckedSentence]) -> Iterator[tuple[CheckedSentence, int, int]]:
+    """Yield each sentence that is not fully supported, and its offsets: those of its start and end in the answer.
+
+    Spaces and citation numbers may differ.
+    """
     letters, offsets = _letters_with_offsets(answer)
     position = 0
     for sentence in checked:
@@ -183,7 +176,7 @@ def find_doubtful(answer: str, checked: Sequence[CheckedSentence]) -> Iterator[D
             continue
         position = found + len(wanted)
         if sentence.verdict in _SIGNS:
-            yield DoubtfulSentence(sentence, offsets[found], offsets[position - 1] + 1)
+            yield sentence, offsets[found], offsets[position - 1] + 1
 
 
 def _letters_with_offsets(text: str) -> tuple[str, list[int]]:

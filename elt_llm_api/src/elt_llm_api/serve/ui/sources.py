@@ -14,7 +14,7 @@ from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.actions.documents import DocumentActions, SpanActions
 from elt_llm_api.serve.safe_text import escape_html
 from elt_llm_api.serve.ui.controls import ComponentUpdates, PageContext, html_area
-from elt_llm_api.serve.ui.markup import escape_line, failure_markdown, fill_template, flatten_lines, page_text
+from elt_llm_api.serve.ui.markup import escape_line, failure_markdown, fill_template, flatten_lines, page_text, shorten
 from elt_llm_api.serve.ui.texts import Texts
 
 BEFORE, AFTER = 300, 1500
@@ -61,9 +61,7 @@ def chunk_cards(chunks: Sequence[RetrievedChunk], texts: Texts, turn: int = 0) -
     several = len({one.collection for one in chunks}) > 1
     cards = []
     for number, chunk in enumerate(chunks, start=1):
-        words = flatten_lines(chunk.text)
-        shown = words if len(words) <= _LONGEST_CHUNK_SHOWN else f"{words[:_LONGEST_CHUNK_SHOWN]}…"
-        quoted = escape_html(shown)
+        quoted = escape_html(shorten(chunk.text, _LONGEST_CHUNK_SHOWN))
         cards.append(_create_card(turn, f"[{number}]", chunk, quoted, texts, several=several, cited=False))
     return tuple(cards)
 

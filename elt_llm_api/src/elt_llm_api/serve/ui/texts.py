@@ -19,7 +19,8 @@ class Texts:
         self.language = language
         self.messages = messages
         self._texts = texts
-        self._patterns = [(_message_pattern(english), own) for english, own in messages.items()]
+        patterns = (_PLACEHOLDER.sub(r"(?P<\1>.+?)", re.escape(english)) for english in messages)
+        self._patterns = [(re.compile(one), own) for one, own in zip(patterns, messages.values(), strict=True)]
 
     def __call__(self, key: str, **values: object) -> str:
         """Return a text, with the values filled in. Raises KeyError for an unknown key."""
@@ -62,11 +63,6 @@ def load_texts(language: str = DEFAULT_LANGUAGE) -> Texts:
     tables = tomllib.loads((_FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
     messages = tables.pop("messages", {})
     return Texts(language, dict(_flatten(tables)), messages)
-
-
-def _message_pattern(english: str) -> re.Pattern[str]:
-    """Return a pattern that matches a message, with a group for each placeholder."""
-    return re.compile(_PLACEHOLDER.sub(r"(?P<\1>.+?)", re.escape(english)))
 
 
 def preferred_language(accept_language: str) -> str:

@@ -1,6 +1,6 @@
 """The tools `search`, `ask`, `explain`, `optimize_search`, `get_span` and `verify_quote`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from time import monotonic
@@ -122,8 +122,8 @@ async def ask(call: ToolCall, request: QuestionArguments) -> Annotated[CallToolR
 class AnswerProgress:
     """Reports the progress of an answer to a client that has requested progress reports."""
 
-    def __init__(self, context: AnyContext, clock: Callable[[], float] = monotonic) -> None:
-        self._context, self._clock = context, clock
+    def __init__(self, context: AnyContext) -> None:
+        self._context = context
         self._reported_at, self._step, self._written = 0.0, 0, 0
 
     async def report(self, event: Event | KeepAlive) -> None:
@@ -139,11 +139,11 @@ class AnswerProgress:
                 await self._send("still working")
             case AnswerDelta(text):
                 self._written += len(text)
-                if self._clock() - self._reported_at >= _SECONDS_BETWEEN_REPORTS:
+                if monotonic() - self._reported_at >= _SECONDS_BETWEEN_REPORTS:
                     await self._send(f"{self._written} characters written")
 
     async def _send(self, message: str) -> None:
-        self._step, self._reported_at = self._step + 1, self._clock()
+        self._step, self._reported_at = self._step + 1, monotonic()
         await self._context.report_progress(self._step, None, message)
 
 
