@@ -4,7 +4,6 @@ import re
 import time
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 from elt_llm_core.errors import ModelTimeout
@@ -76,7 +75,7 @@ _LONGEST_SENTENCE = 1000  # characters before a chunk in which its first sentenc
 _LEAST_LIST = 0.3  # score of a list that is quoted
 _LIST_BEHIND = 0.18  # a quoted list may score this much below the cosine of the best sentence
 _VALUES = {"any", "number", "money", "percentage"}
-_COMPARED = PatternFile(Path(__file__).with_name("patterns.toml")).pattern("compared")
+_PATTERNS = PatternFile(__file__)
 Stems = Callable[[str], Sequence[str]]
 Scored = Sequence[ScoredSentence]
 _LIST_LINE = re.compile(r"\n(?=\s{0,40}(?:[-*•\u2013·]|\(?\w{1,3}[.)])\s)")
@@ -201,7 +200,7 @@ def best_of_each_document(scored: Scored, chunks: Sequence[RetrievedChunk]) -> l
 
 def compared_sentences(context: ScoringContext, scored: Scored) -> list[ScoredSentence]:
     """Return the best sentence for each of two things that the question compares; nothing if either has none."""
-    found = _COMPARED.search(fold(context.question.text))
+    found = _PATTERNS["compared"].search(fold(context.question.text))
     if not found or not scored:
         return []
     near = [one for one in scored if one.score >= scored[0].score - _FARTHEST_COMPARED]
