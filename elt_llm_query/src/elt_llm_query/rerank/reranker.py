@@ -15,19 +15,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 from elt_llm_core.errors import ModelError
 from elt_llm_core.settings.tree import Settings
+from llama_index.core.llms import LLM
 from numpy.typing import ArrayLike, NDArray
 
 from elt_llm_query.retrieve.fusion import SearchCandidate, best_first
 from elt_llm_query.retrieve.pools import Pool
 from elt_llm_query.retrieve.query_variant import keyword_query, replace_alternatives
-
-if TYPE_CHECKING:
-    from llama_index.core.llms import LLM
 
 Scores = NDArray[np.float64]
 Cancelled = Callable[[], bool]
@@ -438,12 +436,12 @@ class ChunkScorer(Protocol):
 class ModelSources:
     """Where a reranker looks for its model: the language model, a folder and, if allowed, hosted services."""
 
-    llm: "LLM | None" = None
+    llm: LLM | None = None
     models_dir: Path | None = None
     allow_remote: bool = False
 
     @classmethod
-    def of(cls, settings: Settings, llm: "LLM | None" = None) -> Self:
+    def of(cls, settings: Settings, llm: LLM | None = None) -> Self:
         """Build the sources from the settings and the language model in use."""
         return cls(llm, settings.storage.models_dir, settings.network.allow_remote_models)
 
