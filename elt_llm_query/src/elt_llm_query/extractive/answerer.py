@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 import numpy as np
 from elt_llm_core.errors import ModelTimeout
@@ -384,6 +384,7 @@ def _inside_another(position: int, quotes: Sequence[Quote]) -> bool:
     )
 
 
+@dataclass
 class ExtractiveAnswerer:
     """Answers questions with quoted sentences. Each quote ends with its reference unless `cite` is false.
 
@@ -393,25 +394,17 @@ class ExtractiveAnswerer:
     the list extends beyond the chunk.
     """
 
-    def __init__(
-        self,
-        embedding: EmbeddingModel,
-        tokeniser: KeywordTokeniser,
-        *,
-        terms: TermWeights | None = None,
-        weights: ConfidenceWeights = SHIPPED_WEIGHTS,
-        thresholds: OutcomeThresholds = SHIPPED_THRESHOLDS,
-        cite: bool = True,
-        read_document: DocumentReader | None = None,
-    ) -> None:
-        self.embedding = embedding
-        self.tokeniser = tokeniser
-        self.contraries = ContradictionFinder(tokeniser)
-        self.weights = weights
-        self._terms = terms
-        self._thresholds = thresholds
-        self._cite = cite
-        self._read_document = read_document
+    embedding: EmbeddingModel
+    tokeniser: KeywordTokeniser
+    _: KW_ONLY
+    terms: TermWeights | None = None
+    weights: ConfidenceWeights = SHIPPED_WEIGHTS
+    thresholds: OutcomeThresholds = SHIPPED_THRESHOLDS
+    cite: bool = True
+    read_document: DocumentReader | None = None
+
+    def __post_init__(self) -> None:
+        self.contraries = ContradictionFinder(self.tokeniser)
 
     def answer(self, question: str, chunks: Sequence[RetrievedChunk], *, max_sentences: int = 3) -> Answer:
         """Quote at most `max_sentences` from the best chunks, or refuse."""
@@ -436,7 +429,7 @@ class ExtractiveAnswerer:
         across = self._is_across(parsed, read[decisive[0].candidate.chunk])
         confidence = confidence_of(evidence, ACROSS_LANGUAGES if across else self.weights)
         reasoning = _reasoning(parsed, read, scored, evidence)
-        outcome = self._thresholds.outcome(confidence)
+        outcome = self.thresholds.outcome(confidence)
         if outcome == "not found":
             return self._refuse(parsed, read, scored, confidence, reasoning)
         if asked_list:
@@ -450,7 +443,7 @@ class ExtractiveAnswerer:
 
     def _marked(self, answer: Answer, certainty: float) -> Answer:
         """Return the answer with its certainty, as uncertain if this is low."""
-        outcome = self._thresholds.outcome(answer.confidence, certainty)
+        outcome = self.thresholds.outcome(answer.confidence, certainty)
         notes = () if outcome == answer.outcome else (_doubt_note(certainty),)
         reasoning = {**answer.reasoning, "certainty": certainty}
         return replace(answer, outcome=outcome, certainty=certainty, reasoning=reasoning, notes=notes)
@@ -499,24 +492,24 @@ class ExtractiveAnswerer:
         for sentence in scored:
             closest.setdefault(sentence.candidate.chunk, sentence)
         _, citations = number_quotes(quoted_spans(list(closest.values())[:_CLOSEST], chunks))
-        text = refusal_text(asked_language(question.text, question.language), citations if self._cite else ())
+        text = refusal_text(asked_language(question.text, question.language), citations if self.cite else ())
         return Answer(text, citations, "not found", confidence, reasoning)
 
     def _list_for(
         self, context: ScoringContext, chunks: Sequence[RetrievedChunk], best: ScoredSentence
     ) -> FoundList | None:
         """Return the list that the question asks for, if one is as similar to the question as the best sentence."""
-        if self._read_document is None or not context.question.wants_list:
+        if self.read_document is None or not context.question.wants_list:
             return None
-        found = best_list(context, chunks, self._read_document)
+        found = best_list(context, chunks, self.read_document)
         return found if found and found.score >= max(_LEAST_LIST, best.cosine - _LIST_BEHIND) else None
 
     def _completed(self, quote: Quote) -> Quote:
         """If the chunk starts in the middle of the quoted sentence, extend the quote to the start of the sentence."""
         first = quote.span[0]
-        if self._read_document is None or quote.start or not first or not quote.words[:1].islower():
+        if self.read_document is None or quote.start or not first or not quote.words[:1].islower():
             return quote
-        text, _ = self._read_document(quote.chunk)
+        text, _ = self.read_document(quote.chunk)
         begin = max(text.rfind("\n\n", 0, first) + 2, first - _LONGEST_SENTENCE) if "\n\n" in text[:first] else 0
         spans = (span for span in sentence_spans(text[begin : quote.span[1]]) if span[0] <= first - begin < span[1])
         start = begin + next(spans, (first - begin, 0))[0]
@@ -535,7 +528,7 @@ class ExtractiveAnswerer:
         texts = []
         for quote, number in zip(quotes, numbers, strict=True):
             lines = [" ".join(line.split()) for line in _LIST_LINE.split(quote.readable or strip_syntax(quote.words))]
-            texts.append("\n".join(filter(None, lines)) + (f" [{number}]" if self._cite else ""))
+            texts.append("\n".join(filter(None, lines)) + (f" [{number}]" if self.cite else ""))
         # A row of a table does not end as a sentence does.
         in_lines = any("\n" in text for text in texts) or (len(texts) > 1 and any(quote.readable for quote in quotes))
         return ("\n" if in_lines else " ").join(texts)
@@ -543,7 +536,7 @@ class ExtractiveAnswerer:
     def term_weights(self, chunks: Sequence[RetrievedChunk]) -> TermWeights:
         """Return the term weights of the collection, or weights estimated from the chunks."""
         stems = (self.tokeniser.stems(f"{chunk.context} {chunk.text}") for chunk in chunks)
-        return self._terms or local_term_weights(list(stems))
+        return self.terms or local_term_weights(list(stems))
 
 
 def refusal_text(language: str, closest: Sequence[Citation]) -> str:
