@@ -193,8 +193,8 @@ def match_scores(pool: Pool, keyword_scores: Scores, indexes: Sequence[int]) -> 
         generation = pool.collection.generation
         matcher = QuestionMatcher(pool.stems, pool.weights)
         stems = generation.stems([pool.candidates[index].node_id for index in indexes])
-        if pool.names:
-            stems = [replace_alternatives(one, pool.names, generation) for one in stems]
+        if pool.variant.names:
+            stems = [replace_alternatives(one, pool.variant.names, generation) for one in stems]
         for index, match in zip(indexes, map(matcher.match, stems), strict=True):
             coverage[index], order[index] = match.coverage, match.order
     return coverage, order
@@ -229,7 +229,7 @@ class AdaptedWeights:
         of a paraphrase. If the question is in another language than the texts, it is at least FOREIGN_WEIGHT, because
         languages share few words except names and numbers.
         """
-        if pool.crosses_languages:
+        if pool.collection.is_foreign(pool.variant.language):
             return max(self.by_flatness, FOREIGN_WEIGHT)
         counts_coverage = pool.collection.only_english and not pool.collection.has_child_chunks
         return self.by_coverage if counts_coverage else self.by_flatness
@@ -260,7 +260,7 @@ def applied_weights(weight: float, pools: Sequence[Pool], candidates: Sequence[S
             scores[one.collection].append(one.keyword_score or 0.0)
     keywords = scale_keywords(filled, [np.array(part) for part in scores.values()])
     coverage = max((one.coverage or 0.0 for one in candidates), default=0.0)
-    return adapt_weight(weight, keywords, coverage, max((pool.likeness for pool in filled), default=0.0))
+    return adapt_weight(weight, keywords, coverage, max((pool.variant.likeness for pool in filled), default=0.0))
 
 
 @dataclass(frozen=True)
@@ -356,7 +356,7 @@ class EmbeddingReranker:
         covered = [one.keyword_scores * coverage for one, (coverage, _) in zip(completed, matched, strict=True)]
         parts = [coverage for one, (coverage, _) in zip(completed, matched, strict=True) if one.pool.uses_keywords]
         most = float(np.concatenate(parts).max()) if parts else 0.0
-        adapted = adapt_weight(self.weight, bm25, most, pools[0].likeness if pools else 0.0)
+        adapted = adapt_weight(self.weight, bm25, most, pools[0].variant.likeness if pools else 0.0)
         ranked = [
             candidate
             for one, (coverage, order), cosine, keyword in zip(
@@ -369,7 +369,7 @@ class EmbeddingReranker:
 
 def _complete(pool: Pool) -> _CompletedPool:
     generation = pool.collection.generation
-    query = keyword_query(pool.keywords, pool.names, generation) if pool.uses_keywords else None
+    query = keyword_query(pool.variant.keywords, pool.variant.names, generation) if pool.uses_keywords else None
     products, bm25 = generation.completed([candidate.node_id for candidate in pool.candidates], pool.vector, query)
     cosines: Scores | None = None
     if products is not None:

@@ -33,7 +33,6 @@ from elt_llm_query.retrieve.filters import FilteredQueryBundle
 from elt_llm_query.retrieve.fusion import HybridRetriever, NodeKey, RetrieverResults, SearchCandidate
 from elt_llm_query.retrieve.query_variant import (
     BOTH_RETRIEVERS,
-    AlternativeNames,
     QueryVariant,
     RetrieverChoice,
     term_weights,
@@ -88,20 +87,14 @@ class OpenCollection:
 class Pool:
     """The candidates of one collection, with the inputs from which a reranker computes missing scores.
 
-    `vector` is the embedding of the question, or None if embedding failed. `keywords` is the query of the keyword
-    retriever, and `names` are the names in this query with their alternatives. `crosses_languages` is true if the
-    question is not in the language of the collection, and the embedding model is multilingual. `likeness`, 0 to 1, is
-    how much the question looks like a list of keywords.
+    `vector` is the embedding of the question, or None if embedding failed.
     """
 
     collection: OpenCollection
     candidates: tuple[SearchCandidate, ...]
     vector: Vector | None
-    keywords: str
+    variant: QueryVariant
     retrievers: RetrieverChoice = BOTH_RETRIEVERS
-    names: tuple[AlternativeNames, ...] = ()
-    crosses_languages: bool = False
-    likeness: float = 0.0
 
     @cached_property
     def uses_keywords(self) -> bool:
@@ -111,7 +104,7 @@ class Pool:
     @cached_property
     def stems(self) -> list[str]:
         """The stems of the keywords in the language of the collection, repeated ones included."""
-        return self.collection.generation.tokeniser.stems(self.keywords)
+        return self.collection.generation.tokeniser.stems(self.variant.keywords)
 
     @cached_property
     def weights(self) -> dict[str, float]:
@@ -262,11 +255,8 @@ def fuse_collections(
             one.collection,
             tuple(one.collection.retriever.fuse(one.hits, retrievers, variant.likeness)),
             vectors.get(one.collection.space),
-            variant.keywords,
+            variant,
             retrievers,
-            variant.names,
-            one.collection.is_foreign(variant.language),
-            variant.likeness,
         )
         for one in results
     ]
