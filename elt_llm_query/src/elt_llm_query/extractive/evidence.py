@@ -38,12 +38,12 @@ def denial_score(context: ScoringContext, chosen: Sequence[ScoredSentence]) -> f
 def _denies(context: ScoringContext, terms: Sequence[str], sentence: ScoredSentence) -> float:
     question, text = fold(context.question.text), fold(sentence.candidate.readable)
     if _PATTERNS["no"].search(question):
-        return 0.0 if _PATTERNS["no"].search(text) else _share(context, terms, sentence.stems)
+        return 0.0 if _PATTERNS["no"].search(text) else context.weights.coverage(terms, sentence.stems)
     if _PATTERNS["asks_for_not"].search(question):
         return 0.0
     clauses = (_clause(text, negation) for negation in _PATTERNS["no"].finditer(text))
     shares = (
-        _share(context, terms, context.stems(" ".join(clause.split()[:_REACH])))
+        context.weights.coverage(terms, context.stems(" ".join(clause.split()[:_REACH])))
         for clause in clauses
         if _is_negative(context, clause)
     )
@@ -74,11 +74,6 @@ def _is_negative(context: ScoringContext, clause: str) -> bool:
     """
     question = context.question
     return not _PATTERNS["limits"].search(clause) and not (question.expects_figure and has_new_figure(question, clause))
-
-
-def _share(context: ScoringContext, terms: Sequence[str], stems: frozenset[str]) -> float:
-    weight = sum(context.weights.idf(term) for term in terms)
-    return sum(context.weights.idf(term) * match_term(term, stems) for term in terms) / weight if weight else 0.0
 
 
 _FEWEST_SHARED = 0.25  # coverage of the question above which a sentence can contradict it
@@ -225,7 +220,7 @@ def gather_evidence(
 def _unknown(context: ScoringContext, pool: frozenset[str]) -> float:
     weights, question = context.weights, context.question
     unknown = (term for term in question.terms if not weights.known(term))
-    return sum(weights.idf(term) * (1.0 - match_term(term, pool)) for term in unknown) / weights.total(question)
+    return sum(weights.idf(term) * (1.0 - match_term(term, pool)) for term in unknown) / weights.total(question.terms)
 
 
 def _expected_elsewhere(question: ParsedQuestion, scored: Sequence[ScoredSentence]) -> float:

@@ -271,8 +271,8 @@ def _candidate_features(
         around = (drafts[-1].stems if follows else frozenset()) | headings
         stems = context.stems(candidate.readable_with_question)
         own = context.stems(candidate.readable) if candidate.under_question else stems
-        coverage = context.weights.coverage(context.question, stems)
-        added = context.weights.coverage(context.question, stems, around) - coverage
+        coverage = context.weights.coverage(context.question.terms, stems)
+        added = context.weights.coverage(context.question.terms, stems, around) - coverage
         score = chunk.score / best if best > 0 else 0.0
         support = expected_value_score(context.question, candidate.readable)
         drafts.append(CandidateFeatures(candidate, stems, own, coverage, added, score, support))

@@ -80,4 +80,4 @@ def _main_clause(context: ScoringContext, text: str) -> str:
     """Return the clause, other than a condition, that contains most of the question's words."""
     clauses = [clause for clause in _PATTERNS["clause_end"].split(text) if clause and clause.strip()]
     main = [clause for clause in clauses if not _PATTERNS["condition"].match(clause.strip())] or [text]
-    return max(main, key=lambda clause: context.weights.coverage(context.question, context.stems(clause)))
+    return max(main, key=lambda clause: context.weights.coverage(context.question.terms, context.stems(clause)))

@@ -42,6 +42,7 @@ from elt_llm_query.grounding.sentences import (
     split_table_rows,
     strip_markup,
 )
+from elt_llm_query.retrieve.query_variant import stem_weight
 from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import question_language
 
@@ -84,8 +85,7 @@ class SourceIndex:
 
     def weight(self, stem: str) -> float:
         """Return the inverse document frequency of a stem among the sentences, above 0."""
-        size, count = len(self.sentences), self._frequency[stem]
-        return 0.2 + math.log1p((size - count + 0.5) / (count + 0.5))
+        return 0.2 + stem_weight(len(self.sentences), self._frequency[stem])
 
     def _is_name(self, word: str, at_start: bool) -> bool:
         """Return whether a capitalised word is a name, not a German noun or merely the first word of a sentence."""
