@@ -43,12 +43,7 @@ from elt_llm_query.grounding.sentences import (
     years_in,
 )
 from elt_llm_query.understanding.patterns import PatternFile
-from elt_llm_query.understanding.question import (
-    ParsedQuestion,
-    asked_language,
-    parse_question,
-    shown_language,
-)
+from elt_llm_query.understanding.question import ParsedQuestion, asked_language, parse_question, shown_language
 
 _SAME_COSINE = 0.97  # cosine from which two sentences state the same
 _SAME_STEMS = 0.8  # share of common stems from which two sentences state the same
@@ -449,13 +444,7 @@ class ExtractiveAnswerer:
         return replace(answer, outcome=outcome, certainty=certainty, reasoning=reasoning, notes=notes)
 
     def _quote_sentences(
-        self,
-        context: ScoringContext,
-        chunks: Sequence[RetrievedChunk],
-        scored: Scored,
-        most: int,
-        *,
-        certain: bool,
+        self, context: ScoringContext, chunks: Sequence[RetrievedChunk], scored: Scored, most: int, *, certain: bool
     ) -> tuple[list[Quote], str]:
         """Return the quotes, and "Yes. " or "No. " if one of the best sentences decides a yes-or-no question."""
         question = context.question
@@ -554,10 +543,7 @@ def _doubt_note(certainty: float) -> str:
 
 
 def _reasoning(
-    question: ParsedQuestion,
-    chunks: Sequence[RetrievedChunk],
-    scored: Scored,
-    evidence: AnswerEvidence,
+    question: ParsedQuestion, chunks: Sequence[RetrievedChunk], scored: Scored, evidence: AnswerEvidence
 ) -> dict[str, object]:
     return {
         "kind": question.kind,

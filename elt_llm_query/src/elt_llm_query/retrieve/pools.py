@@ -31,12 +31,7 @@ from numpy.typing import NDArray
 
 from elt_llm_query.retrieve.filters import FilteredQueryBundle
 from elt_llm_query.retrieve.fusion import HybridRetriever, NodeKey, RetrieverResults, SearchCandidate
-from elt_llm_query.retrieve.query_variant import (
-    BOTH_RETRIEVERS,
-    QueryVariant,
-    RetrieverChoice,
-    term_weights,
-)
+from elt_llm_query.retrieve.query_variant import BOTH_RETRIEVERS, QueryVariant, RetrieverChoice, term_weights
 from elt_llm_query.retrieve.retrievers import DenseRetriever, KeywordRetriever
 
 Vector = NDArray[np.float32]
@@ -128,10 +123,7 @@ class CollectionResults:
 
 
 def open_collections(
-    generations: Sequence[Searchable],
-    embeddings: Sequence[EmbeddingModel],
-    query: QuerySettings,
-    executor: Executor,
+    generations: Sequence[Searchable], embeddings: Sequence[EmbeddingModel], query: QuerySettings, executor: Executor
 ) -> tuple[OpenCollection, ...]:
     """Open every generation with its retrievers. Raises FingerprintMismatch if its embedding model is missing."""
     by_key = {model.fingerprint.key: model for model in embeddings}
