@@ -17,6 +17,7 @@ from elt_llm_query.rerank.reranker import EmbeddingReranker, ModelReranker, Mode
 from elt_llm_query.rerank.scorers import CohereScorer
 from elt_llm_query.retrieve.fusion import SearchCandidate
 from elt_llm_query.retrieve.pools import OpenCollection, Pool, open_collections
+from elt_llm_query.retrieve.query_variant import QueryVariant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
@@ -104,7 +105,9 @@ def pools_of(collections: Sequence[OpenCollection], chosen: Sequence[tuple[bool,
             for rank, (node_id, (wanted, by_keyword)) in enumerate(zip(ids, kept, strict=True), 1)
             if wanted
         )
-        pools.append(Pool(collection, candidates, collection.embedding.embed_question(question), question))
+        pools.append(
+            Pool(collection, candidates, collection.embedding.embed_question(question), QueryVariant(question))
+        )
     return pools
 
 

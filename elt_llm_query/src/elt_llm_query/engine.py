@@ -65,9 +65,9 @@ def open_generations(
     names: Sequence[str],
     models: Sequence[EmbeddingModel],
     opened: ExitStack,
-    index: IndexSettings | None = None,
-    databases: PointDatabases | None = None,
-    conditions: Mapping[str, DocumentConditions] | None = None,
+    index: IndexSettings,
+    databases: PointDatabases | None,
+    conditions: Mapping[str, DocumentConditions],
 ) -> tuple[list[Searchable], list[str]]:
     """Open each named collection's published generation, and pin it: a pinned generation is not deleted.
 
@@ -80,13 +80,12 @@ def open_generations(
     """
     open_one = opened.enter_context(generation_opener(store, index, databases))
     generations: list[Searchable] = []
-    allowed = conditions or {}
     failures: list[EltError] = []
     notes: list[str] = []
     for name in names:
         store.collections.get(name)
         try:
-            generation = opened.enter_context(open_one(name, conditions=allowed.get(name, ())))
+            generation = opened.enter_context(open_one(name, conditions=conditions.get(name, ())))
         except (CorruptIndex, UsageError) as failure:  # damaged, or nothing was ever published
             failures.append(failure)
             notes.append(f"Collection '{name}' was left out. {failure} {failure.hint or ''}".rstrip())
@@ -99,21 +98,6 @@ def open_generations(
     empty = [one.collection for one in generations if not one.size]
     notes += [f"Collection '{name}' has no chunks. Run: elt-llm ingest PATH -c {name}" for name in empty]
     return generations, notes
-
-
-def expand_collection_names(collections: Sequence[str], prefixes: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the names in `collections`, and every known collection whose name starts with one of `prefixes`.
-
-    Each name is returned once. Raises UsageError if the result would be empty.
-    """
-    matched = [name for prefix in prefixes for name in known if name.startswith(prefix)]
-    names = list(dict.fromkeys([*collections, *matched]))
-    if not names:
-        raise UsageError(
-            "No collection is named." if not prefixes else f"No collection starts with {' or '.join(prefixes)}.",
-            hint=f"Add -c NAME. Known collections: {', '.join(known) or 'none yet; run elt-llm ingest PATH -c NAME'}.",
-        )
-    return names
 
 
 # Only a language model uses these settings. Without a language model, answers are quotes from the chunks.
@@ -419,9 +403,20 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
 def _open_store_for(
     place: Path | Workspace, collections: Sequence[str], prefixes: Sequence[str], opened: ExitStack
 ) -> tuple[Store, list[str]]:
-    """Open the store. Also return the given names and the names of all collections that start with a prefix."""
+    """Open the store. Also return the names in `collections`, and of all collections that start with a prefix.
+
+    Each name is returned once. Raises UsageError if there would be none.
+    """
     store = opened.enter_context(open_store(place))
-    return store, expand_collection_names(collections, prefixes, [record.name for record in store.collections.all()])
+    known = [record.name for record in store.collections.all()]
+    matched = [name for prefix in prefixes for name in known if name.startswith(prefix)]
+    names = list(dict.fromkeys([*collections, *matched]))
+    if not names:
+        raise UsageError(
+            "No collection is named." if not prefixes else f"No collection starts with {' or '.join(prefixes)}.",
+            hint=f"Add -c NAME. Known collections: {', '.join(known) or 'none yet; run elt-llm ingest PATH -c NAME'}.",
+        )
+    return store, names
 
 
 def _choose_model(settings: Settings, llm: "LLM | None", opened: ExitStack) -> LlmChoice:

@@ -12,7 +12,7 @@ from elt_llm_core.settings.tree import QuerySettings
 from elt_llm_query.rerank.reranker import HEAD_SIZE, QuestionMatcher, Scores, head_positions, match_scores
 from elt_llm_query.retrieve.fusion import SearchCandidate
 from elt_llm_query.retrieve.pools import Pool, open_collections
-from elt_llm_query.retrieve.query_variant import term_weights
+from elt_llm_query.retrieve.query_variant import QueryVariant, term_weights
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -63,7 +63,9 @@ def test_an_empty_ranking_has_no_best_candidates() -> None:
 
 def pool_of(generation: Any, embedding: FakeEmbedding, executor: Executor, question: str) -> Pool:
     [opened] = open_collections([generation], [embedding], QuerySettings(), executor)
-    return Pool(opened, tuple(SearchCandidate(node, "handbook") for node in generation.ids), None, question)
+    return Pool(
+        opened, tuple(SearchCandidate(node, "handbook") for node in generation.ids), None, QueryVariant(question)
+    )
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

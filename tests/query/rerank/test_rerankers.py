@@ -64,7 +64,7 @@ def test_the_reranker_gives_every_candidate_a_vector_score_and_a_word_score(
             SearchCandidate("n3", "handbook", 1, 0.2),
         ),
         embedding.embed_question(QUESTION),
-        QUESTION,
+        QueryVariant(QUESTION),
     )
     ranked = {one.node_id: one for one in EmbeddingReranker(0.5).rerank(QUESTION, [pool]).candidates}
     cosines = generation.vectors(generation.ids) @ embedding.embed_question(QUESTION)
@@ -80,7 +80,7 @@ def test_words_missing_in_small_child_chunks_do_not_change_the_weight_of_cosines
     small = replace(whole, passport=replace(whole.passport, chunker="parent_child-1:32:0:512:200"))
     weights = AdaptedWeights(by_coverage=0.8, by_flatness=0.5)
     opened = open_collections([whole, small], [embedding, embedding], QuerySettings(), executor)
-    assert [weights.of(Pool(one, (), None, QUESTION)) for one in opened] == [0.8, 0.5]
+    assert [weights.of(Pool(one, (), None, QueryVariant(QUESTION))) for one in opened] == [0.8, 0.5]
 
 
 def test_every_candidate_of_a_collection_is_ranked(

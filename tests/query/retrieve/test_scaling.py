@@ -13,6 +13,7 @@ from elt_llm_query.rerank import create_reranker
 from elt_llm_query.rerank.reranker import Reranker, Scores, divide_by_maximum, min_max, scale_cosines, scale_keywords
 from elt_llm_query.retrieve.fusion import SearchCandidate
 from elt_llm_query.retrieve.pools import Pool, open_collections
+from elt_llm_query.retrieve.query_variant import QueryVariant
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sampling import generated
@@ -48,7 +49,7 @@ def make_pools(make_generation: MakeGeneration, executor: Executor) -> MakePools
             generation = make_generation({f"p{place}n{number}": "card" for number in range(size)}, f"c{place}", model)
             [opened] = open_collections([generation], models, QuerySettings(), executor)
             candidates = tuple(SearchCandidate(node_id, opened.name) for node_id in generation.ids)
-            pools.append(Pool(opened, candidates, model.embed_question(QUESTION), QUESTION))
+            pools.append(Pool(opened, candidates, model.embed_question(QUESTION), QueryVariant(QUESTION)))
         return pools
 
     return make
@@ -106,7 +107,10 @@ def test_a_question_word_that_a_collection_lacks_lowers_the_score_of_the_collect
     opened = open_collections([knows_all, knows_one], [embedding], QuerySettings(), executor)
     pools = [
         Pool(
-            one, tuple(SearchCandidate(node_id, one.name) for node_id in one.generation.every_id()), None, "yellow card"
+            one,
+            tuple(SearchCandidate(node_id, one.name) for node_id in one.generation.every_id()),
+            None,
+            QueryVariant("yellow card"),
         )
         for one in opened
     ]
@@ -122,7 +126,9 @@ def test_no_keyword_score_exceeds_the_highest_attainable_score(
 ) -> None:
     generation = make_generation({"a": "yellow card card card", "b": "quay", "c": "yellow", "d": "card quay yellow"})
     query = " ".join(question)
-    pool = Pool(open_collections([generation], [embedding], QuerySettings(), executor)[0], (), None, query)
+    pool = Pool(
+        open_collections([generation], [embedding], QuerySettings(), executor)[0], (), None, QueryVariant(query)
+    )
     assert float(generation.keyword.scores(query).max()) <= pool.attainable + 1e-5
 
 
@@ -140,14 +146,21 @@ def test_the_order_of_collections_and_candidates_does_not_change_any_scaled_scor
     opened = open_collections(generations, [embedding], QuerySettings(), executor)
     vector = embedding.embed_question(QUESTION)
     pools = [
-        Pool(one, tuple(SearchCandidate(node_id, one.name) for node_id in one.generation.every_id()), vector, QUESTION)
+        Pool(
+            one,
+            tuple(SearchCandidate(node_id, one.name) for node_id in one.generation.every_id()),
+            vector,
+            QueryVariant(QUESTION),
+        )
         for one in opened
     ]
     reranker: Reranker = create_reranker(
         QuerySettings.model_validate({"rerank_weight": weight, "reranker_strategy": strategy})
     )
     shuffled = [
-        Pool(pool.collection, tuple(chance.sample(pool.candidates, len(pool.candidates))), vector, QUESTION)
+        Pool(
+            pool.collection, tuple(chance.sample(pool.candidates, len(pool.candidates))), vector, QueryVariant(QUESTION)
+        )
         for pool in chance.sample(pools, len(pools))
     ]
     assert reranker.rerank(QUESTION, shuffled) == reranker.rerank(QUESTION, pools)

@@ -1,20 +1,20 @@
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
-from elt_llm_core.models.fakes import ScriptedLLM
-from elt_llm_core.models.token_counts import TokenUpperBound
+from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM
 from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.settings.tree import Settings
 from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_query.extractive.answerer import AnswerRequest, ExtractiveAnswerer
 from elt_llm_query.retrieve.trace import StageLog
-from elt_llm_query.synthesis.calls import ModelCalls, context_window_of
+from elt_llm_query.search import SearchResult
 from elt_llm_query.synthesis.iterative import (
     AnswerQuality,
-    FurtherSearch,
+    IterativeAnswerer,
     SearchStep,
-    ask_by_calls,
     measure_quality,
     parse_step,
-    search_further,
 )
 from elt_llm_query.synthesis.prompts import load_prompts
 from model_servers.scripted_model import chunk
@@ -30,22 +30,23 @@ def measure(chunks: Sequence[RetrievedChunk], support: float = 0.0) -> AnswerQua
 
 
 class Library:
-    """A fake search, by meaning for the chunk BUDGET, by words for the chunk APPROVAL. It records the search steps."""
+    """A fake search, by meaning for the chunk BUDGET, by words for the chunk APPROVAL. It records the strategies."""
 
     def __init__(self) -> None:
-        self.steps: list[SearchStep] = []
+        self.strategies: list[str | None] = []
 
-    def look(self, step: SearchStep) -> list[RetrievedChunk]:
-        self.steps.append(step)
-        return [FIRST, BUDGET] if step.kind == "RETRIEVE" else [APPROVAL]
+    def search(self, _question: str, *, strategy: str | None, **_options: Any) -> SearchResult:
+        self.strategies.append(strategy)
+        return SearchResult((FIRST, BUDGET) if strategy is None else (APPROVAL,), (), ())
 
 
 def looked(*replies: str, most_steps: int = 5) -> tuple[list[RetrievedChunk], Library, StageLog]:
     library, log = Library(), StageLog()
-    llm = ScriptedLLM(replies)
-    calls = ModelCalls(llm, context_window_of(llm, TokenUpperBound(), 4000))
-    looking = FurtherSearch(library.look, measure, ask_by_calls(calls, load_prompts(None)["step"]), most_steps)
-    found = search_further(QUESTION, [FIRST], measure([FIRST]), looking, log)
+    settings = Settings.model_validate({"answer": {"further_steps": most_steps}})
+    extractive, remaining = ExtractiveAnswerer(FakeEmbedding(), KeywordTokeniser()), iter(replies)
+    answerer = IterativeAnswerer(ScriptedLLM(), library, [], extractive, settings, load_prompts(None))  # type: ignore[arg-type]
+    request = AnswerRequest(QUESTION, [FIRST])
+    found = answerer._search_further(request, measure([FIRST]), lambda _name, _values: (next(remaining), {}), log)
     return found, library, log
 
 
@@ -63,7 +64,7 @@ def test_interrogative_words_are_never_listed_as_missing() -> None:
 
 def test_search_steps_continue_until_no_question_word_is_missing() -> None:
     found, library, log = looked("RETRIEVE: What is the budget?", "KEYWORD: approves", "never asked for")
-    assert [step.kind for step in library.steps] == ["RETRIEVE", "KEYWORD"]
+    assert library.strategies == [None, "sparse"]
     assert found == [FIRST, BUDGET, APPROVAL]
     assert [stage.name for stage in log.stages] == ["step 1", "step 2"]
     assert log.stages[0].details["added"] == [BUDGET.node_id]
@@ -71,12 +72,12 @@ def test_search_steps_continue_until_no_question_word_is_missing() -> None:
 
 def test_iterative_search_ends_if_the_model_replies_done_at_the_first_step() -> None:
     found, library, log = looked("DONE")
-    assert (found, library.steps, len(log.stages)) == ([FIRST], [], 1)
+    assert (found, library.strategies, len(log.stages)) == ([FIRST], [], 1)
 
 
 def test_the_number_of_search_steps_is_limited() -> None:
     _, library, _ = looked(*["RETRIEVE: What is the budget?"] * 9, most_steps=3)
-    assert len(library.steps) == 3
+    assert len(library.strategies) == 3
 
 
 @pytest.mark.parametrize(

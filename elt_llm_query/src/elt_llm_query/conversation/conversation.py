@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from elt_llm_core.errors import ModelError, StoreError
 from elt_llm_core.models.completion import LlmCompletion, complete
 from elt_llm_core.models.token_counts import min_tokens
 from elt_llm_core.results import QueryResult, Trace, TraceStage
-from elt_llm_core.state.sessions import EARLIER_TURNS_KEY, ConversationTurn
+from elt_llm_core.state.sessions import EARLIER_TURNS_KEY, ConversationTurn, SessionTable
 from elt_llm_core.text.normalise import fold, words
 from elt_llm_core.text.stems import KeywordTokeniser
 
@@ -39,16 +40,6 @@ class QuestionAnswerer(Protocol):
         """A function that takes a question and keyword options and returns the answer. It raises EltError."""
 
 
-class TurnStore(Protocol):
-    """A store for the turns of conversations, such as `Sessions`."""
-
-    def turns(self, session_id: str, last: int | None = None) -> list[ConversationTurn]:
-        """Return the turns of a conversation, oldest first; with `last`, only that many of the latest."""
-
-    def add(self, session_id: str, asked: str, result: QueryResult) -> ConversationTurn:
-        """Append a question with its answer to the conversation. Raises StoreError, UsageError."""
-
-
 class InMemoryTurns:
     """Holds the turns of a given dialogue, oldest first, their questions rewritten by rules. Stores no new turns."""
 
@@ -68,6 +59,7 @@ class InMemoryTurns:
         return ConversationTurn(len(self._turns) + 1, asked, result.question, result.answer, result, "")
 
 
+@dataclass(frozen=True)
 class Conversation:
     """A conversation with an engine. Several objects may share one session, whose turns are read for each question.
 
@@ -76,20 +68,12 @@ class Conversation:
     answers a dependent question also reads the last turns. An independent question is answered without earlier turns.
     """
 
-    def __init__(
-        self,
-        engine: QuestionAnswerer,
-        sessions: TurnStore,
-        session_id: str,
-        *,
-        llm: "LLM | None" = None,
-        prompt: "Prompt | None" = None,
-    ) -> None:
-        self._engine = engine
-        self._sessions = sessions
-        self._session_id = session_id
-        self._llm = llm
-        self._prompt = prompt
+    engine: QuestionAnswerer
+    sessions: SessionTable | InMemoryTurns
+    session_id: str
+    _: KW_ONLY
+    llm: "LLM | None" = None
+    prompt: "Prompt | None" = None
 
     def ask(self, question: str, **options: Any) -> QueryResult:
         """Rewrite the question, answer it, and store the turn. The result contains the rewritten question.
@@ -98,12 +82,12 @@ class Conversation:
         turn could not be stored. Raises UsageError if the session no longer exists, and the errors of the engine.
         """
         started = time.perf_counter()
-        turns = self._sessions.turns(self._session_id, last=_RECENT_TURNS)
+        turns = self.sessions.turns(self.session_id, last=_RECENT_TURNS)
         notes: tuple[str, ...] = ()
         rewritten = rewrite_by_rules(question, [earlier_turn(turn) for turn in turns])
-        if rewritten.rule and self._llm is not None and self._prompt is not None:
+        if rewritten.rule and self.llm is not None and self.prompt is not None:
             rewritten, notes = rewrite_by_model(
-                self._llm, self._prompt, question, turns, rewritten, cancelled=options.get("cancelled")
+                self.llm, self.prompt, question, turns, rewritten, cancelled=options.get("cancelled")
             )
         took_ms = (time.perf_counter() - started) * 1000
         shown: tuple[ConversationTurn, ...] = ()
@@ -114,7 +98,7 @@ class Conversation:
             # The citation numbers of earlier answers belong to other sources.
             answers = (" ".join(strip_citation_marks(turn.answer).split()) for turn in shown)
             options |= {"history": tuple(zip((turn.understood for turn in shown), answers, strict=True))}
-        result = self._engine.ask(rewritten.text, **options)
+        result = self.engine.ask(rewritten.text, **options)
         if turns:
             details = {"asked": question, "understood": rewritten.text, "rule": rewritten.rule or "complete by itself"}
             stage = TraceStage(name=STAGE, took_ms=took_ms, kept=1, details=details)
@@ -127,21 +111,21 @@ class Conversation:
         if rewritten.rule and (read := self._numbers_read(turns, shown)):
             result = result.model_copy(update={"metadata": {**result.metadata, EARLIER_TURNS_KEY: read}})
         try:
-            self._sessions.add(self._session_id, question, result)
+            self.sessions.add(self.session_id, question, result)
         except StoreError as error:
             result = result.model_copy(update={"notes": (*result.notes, f"This turn could not be stored: {error}")})
         return result
 
     def _history(self, turns: list[ConversationTurn]) -> tuple[ConversationTurn, ...]:
         """Return the last answered turns that fit into the prompt; an empty tuple without a language model."""
-        if self._llm is None:
+        if self.llm is None:
             return ()
-        budget = min(_ANSWER_BUDGET, self._llm.metadata.context_window // _SHARE)
+        budget = min(_ANSWER_BUDGET, self.llm.metadata.context_window // _SHARE)
         return fit_history([turn for turn in turns if turn.result.answered], budget, min_tokens)
 
     def _numbers_read(self, turns: list[ConversationTurn], shown: tuple[ConversationTurn, ...]) -> list[int]:
         """Return the numbers of the earlier turns that a model read. Deleting one of them also deletes the new turn."""
-        has_model = self._llm is not None and self._prompt is not None
+        has_model = self.llm is not None and self.prompt is not None
         rewriting = fit_history(turns, _REWRITE_BUDGET, min_tokens) if has_model else ()
         return sorted({turn.number for turn in (*rewriting, *shown)})
 

@@ -7,7 +7,6 @@ the new question, or an empty text if its rule does not apply.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -17,9 +16,8 @@ from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import numbers_of, parse_question, question_language
 
-_FILE: Final = PatternFile(Path(__file__).with_name("patterns.toml"))
-_PATTERNS: Final = _FILE.patterns()
-_ARTICLE, _BOUNDARIES, _PHRASE, _VERB = map(_FILE.part, ("article", "boundaries", "phrase", "verb"))
+_PATTERNS: Final = PatternFile(__file__)
+_ARTICLE, _BOUNDARIES, _PHRASE, _VERB = map(_PATTERNS.part, ("article", "boundaries", "phrase", "verb"))
 _SINGULAR: Final = MappingProxyType({"are": "is", "were": "was", "do": "does"})
 _MOST_WORDS = 5  # of a fragment with only a code or a number
 _SHORT = 5  # words; a longer text without a pronoun or "what about" is a complete question

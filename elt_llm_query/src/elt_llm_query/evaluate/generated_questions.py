@@ -39,9 +39,7 @@ class QuestionTemplates:
 _WORDS = tomllib.loads(Path(__file__).with_name("question_words.toml").read_text(encoding="utf-8"))
 _TEMPLATES = {language: QuestionTemplates(**texts) for language, texts in _WORDS["templates"].items()}
 _NOT_FIRST, _NOT_WITHIN = (frozenset(words.split()) for words in _WORDS["terms"].values())
-_PATTERNS = PatternFile(Path(__file__).with_name("patterns.toml"))
-_NUMBER = _PATTERNS.pattern("number")
-_VERB = _PATTERNS.pattern("verb")
+_PATTERNS = PatternFile(__file__)
 _FRAME = re.compile(r"^(?:(?:the|an?|der|die|das|eine?|term|expression)\s{1,2}){0,2}", re.IGNORECASE)
 _MARKS = re.compile(r"^[\s#*_>-]{1,12}")
 _QUOTES = re.compile(r"[\"“”„«»]")
@@ -108,7 +106,7 @@ def _defined_term(sentence: str) -> str | None:
     if sentence.rstrip().endswith("?"):
         return None
     head = _unnumbered(sentence[:MOST_CHARACTERS])
-    verb = _VERB.search(head)
+    verb = _PATTERNS["verb"].search(head)
     if verb is None:
         return None
     term = _FRAME.sub("", _QUOTES.sub("", _BRACKETS.sub("", head[: verb.start()]))).strip(" ;:")
@@ -119,7 +117,7 @@ def _defined_term(sentence: str) -> str | None:
 
 
 def _unnumbered(title: str) -> str:
-    return _NUMBER.sub("", _MARKS.sub("", " ".join(title.split())), count=1)
+    return _PATTERNS["number"].sub("", _MARKS.sub("", " ".join(title.split())), count=1)
 
 
 def _is_usable(words: str) -> bool:

@@ -3,8 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 import numpy as np
 from elt_llm_core.errors import ModelTimeout
@@ -44,12 +43,7 @@ from elt_llm_query.grounding.sentences import (
     years_in,
 )
 from elt_llm_query.understanding.patterns import PatternFile
-from elt_llm_query.understanding.question import (
-    ParsedQuestion,
-    asked_language,
-    parse_question,
-    shown_language,
-)
+from elt_llm_query.understanding.question import ParsedQuestion, asked_language, parse_question, shown_language
 
 _SAME_COSINE = 0.97  # cosine from which two sentences state the same
 _SAME_STEMS = 0.8  # share of common stems from which two sentences state the same
@@ -76,7 +70,7 @@ _LONGEST_SENTENCE = 1000  # characters before a chunk in which its first sentenc
 _LEAST_LIST = 0.3  # score of a list that is quoted
 _LIST_BEHIND = 0.18  # a quoted list may score this much below the cosine of the best sentence
 _VALUES = {"any", "number", "money", "percentage"}
-_COMPARED = PatternFile(Path(__file__).with_name("patterns.toml")).pattern("compared")
+_PATTERNS = PatternFile(__file__)
 Stems = Callable[[str], Sequence[str]]
 Scored = Sequence[ScoredSentence]
 _LIST_LINE = re.compile(r"\n(?=\s{0,40}(?:[-*•\u2013·]|\(?\w{1,3}[.)])\s)")
@@ -201,7 +195,7 @@ def best_of_each_document(scored: Scored, chunks: Sequence[RetrievedChunk]) -> l
 
 def compared_sentences(context: ScoringContext, scored: Scored) -> list[ScoredSentence]:
     """Return the best sentence for each of two things that the question compares; nothing if either has none."""
-    found = _COMPARED.search(fold(context.question.text))
+    found = _PATTERNS["compared"].search(fold(context.question.text))
     if not found or not scored:
         return []
     near = [one for one in scored if one.score >= scored[0].score - _FARTHEST_COMPARED]
@@ -385,6 +379,7 @@ def _inside_another(position: int, quotes: Sequence[Quote]) -> bool:
     )
 
 
+@dataclass
 class ExtractiveAnswerer:
     """Answers questions with quoted sentences. Each quote ends with its reference unless `cite` is false.
 
@@ -394,25 +389,17 @@ class ExtractiveAnswerer:
     the list extends beyond the chunk.
     """
 
-    def __init__(
-        self,
-        embedding: EmbeddingModel,
-        tokeniser: KeywordTokeniser,
-        *,
-        terms: TermWeights | None = None,
-        weights: ConfidenceWeights = SHIPPED_WEIGHTS,
-        thresholds: OutcomeThresholds = SHIPPED_THRESHOLDS,
-        cite: bool = True,
-        read_document: DocumentReader | None = None,
-    ) -> None:
-        self.embedding = embedding
-        self.tokeniser = tokeniser
-        self.contraries = ContradictionFinder(tokeniser)
-        self.weights = weights
-        self._terms = terms
-        self._thresholds = thresholds
-        self._cite = cite
-        self._read_document = read_document
+    embedding: EmbeddingModel
+    tokeniser: KeywordTokeniser
+    _: KW_ONLY
+    terms: TermWeights | None = None
+    weights: ConfidenceWeights = SHIPPED_WEIGHTS
+    thresholds: OutcomeThresholds = SHIPPED_THRESHOLDS
+    cite: bool = True
+    read_document: DocumentReader | None = None
+
+    def __post_init__(self) -> None:
+        self.contraries = ContradictionFinder(self.tokeniser)
 
     def answer(self, question: str, chunks: Sequence[RetrievedChunk], *, max_sentences: int = 3) -> Answer:
         """Quote at most `max_sentences` from the best chunks, or refuse."""
@@ -437,7 +424,7 @@ class ExtractiveAnswerer:
         across = self._is_across(parsed, read[decisive[0].candidate.chunk])
         confidence = confidence_of(evidence, ACROSS_LANGUAGES if across else self.weights)
         reasoning = _reasoning(parsed, read, scored, evidence)
-        outcome = self._thresholds.outcome(confidence)
+        outcome = self.thresholds.outcome(confidence)
         if outcome == "not found":
             return self._refuse(parsed, read, scored, confidence, reasoning)
         if asked_list:
@@ -451,19 +438,13 @@ class ExtractiveAnswerer:
 
     def _marked(self, answer: Answer, certainty: float) -> Answer:
         """Return the answer with its certainty, as uncertain if this is low."""
-        outcome = self._thresholds.outcome(answer.confidence, certainty)
+        outcome = self.thresholds.outcome(answer.confidence, certainty)
         notes = () if outcome == answer.outcome else (_doubt_note(certainty),)
         reasoning = {**answer.reasoning, "certainty": certainty}
         return replace(answer, outcome=outcome, certainty=certainty, reasoning=reasoning, notes=notes)
 
     def _quote_sentences(
-        self,
-        context: ScoringContext,
-        chunks: Sequence[RetrievedChunk],
-        scored: Scored,
-        most: int,
-        *,
-        certain: bool,
+        self, context: ScoringContext, chunks: Sequence[RetrievedChunk], scored: Scored, most: int, *, certain: bool
     ) -> tuple[list[Quote], str]:
         """Return the quotes, and "Yes. " or "No. " if one of the best sentences decides a yes-or-no question."""
         question = context.question
@@ -500,24 +481,24 @@ class ExtractiveAnswerer:
         for sentence in scored:
             closest.setdefault(sentence.candidate.chunk, sentence)
         _, citations = number_quotes(quoted_spans(list(closest.values())[:_CLOSEST], chunks))
-        text = refusal_text(asked_language(question.text, question.language), citations if self._cite else ())
+        text = refusal_text(asked_language(question.text, question.language), citations if self.cite else ())
         return Answer(text, citations, "not found", confidence, reasoning)
 
     def _list_for(
         self, context: ScoringContext, chunks: Sequence[RetrievedChunk], best: ScoredSentence
     ) -> FoundList | None:
         """Return the list that the question asks for, if one is as similar to the question as the best sentence."""
-        if self._read_document is None or not context.question.wants_list:
+        if self.read_document is None or not context.question.wants_list:
             return None
-        found = best_list(context, chunks, self._read_document)
+        found = best_list(context, chunks, self.read_document)
         return found if found and found.score >= max(_LEAST_LIST, best.cosine - _LIST_BEHIND) else None
 
     def _completed(self, quote: Quote) -> Quote:
         """If the chunk starts in the middle of the quoted sentence, extend the quote to the start of the sentence."""
         first = quote.span[0]
-        if self._read_document is None or quote.start or not first or not quote.words[:1].islower():
+        if self.read_document is None or quote.start or not first or not quote.words[:1].islower():
             return quote
-        text, _ = self._read_document(quote.chunk)
+        text, _ = self.read_document(quote.chunk)
         begin = max(text.rfind("\n\n", 0, first) + 2, first - _LONGEST_SENTENCE) if "\n\n" in text[:first] else 0
         spans = (span for span in sentence_spans(text[begin : quote.span[1]]) if span[0] <= first - begin < span[1])
         start = begin + next(spans, (first - begin, 0))[0]
@@ -536,7 +517,7 @@ class ExtractiveAnswerer:
         texts = []
         for quote, number in zip(quotes, numbers, strict=True):
             lines = [" ".join(line.split()) for line in _LIST_LINE.split(quote.readable or strip_syntax(quote.words))]
-            texts.append("\n".join(filter(None, lines)) + (f" [{number}]" if self._cite else ""))
+            texts.append("\n".join(filter(None, lines)) + (f" [{number}]" if self.cite else ""))
         # A row of a table does not end as a sentence does.
         in_lines = any("\n" in text for text in texts) or (len(texts) > 1 and any(quote.readable for quote in quotes))
         return ("\n" if in_lines else " ").join(texts)
@@ -544,7 +525,7 @@ class ExtractiveAnswerer:
     def term_weights(self, chunks: Sequence[RetrievedChunk]) -> TermWeights:
         """Return the term weights of the collection, or weights estimated from the chunks."""
         stems = (self.tokeniser.stems(f"{chunk.context} {chunk.text}") for chunk in chunks)
-        return self._terms or local_term_weights(list(stems))
+        return self.terms or local_term_weights(list(stems))
 
 
 def refusal_text(language: str, closest: Sequence[Citation]) -> str:
@@ -562,10 +543,7 @@ def _doubt_note(certainty: float) -> str:
 
 
 def _reasoning(
-    question: ParsedQuestion,
-    chunks: Sequence[RetrievedChunk],
-    scored: Scored,
-    evidence: AnswerEvidence,
+    question: ParsedQuestion, chunks: Sequence[RetrievedChunk], scored: Scored, evidence: AnswerEvidence
 ) -> dict[str, object]:
     return {
         "kind": question.kind,

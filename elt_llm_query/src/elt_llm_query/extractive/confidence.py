@@ -15,9 +15,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, Self
+from typing import Final, Literal, Self
 
 from elt_llm_core.errors import StoreError
+from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.results import AnswerOutcome
 from elt_llm_core.settings.tree import FORMER_QUERY_KEYS, AnswerSettings, Settings
 from elt_llm_core.settings.workspace import Workspace
@@ -26,9 +27,6 @@ from elt_llm_core.state.database import has_state, open_state
 
 from elt_llm_query.extractive.evidence import AnswerEvidence
 from elt_llm_query.extractive.sentence_scores import ScoredSentence
-
-if TYPE_CHECKING:
-    from elt_llm_core.index.searchable import Searchable
 
 _WEIGHTS = tomllib.loads(Path(__file__).with_name("confidence_weights.toml").read_text(encoding="utf-8"))
 _COMPARED = 5  # best sentences with whose mean score the best one is compared
@@ -147,7 +145,7 @@ def calibration_json(weights: ConfidenceWeights) -> str:
     return json.dumps(fitted, sort_keys=True)
 
 
-def read_calibration(place: Path | Workspace, generations: "Sequence[Searchable]", settings: Settings) -> Calibration:
+def read_calibration(place: Path | Workspace, generations: Sequence[Searchable], settings: Settings) -> Calibration:
     """Return the weights fitted to this generation and these settings, else the shipped ones.
 
     Several collections together use the shipped weights: no weights were fitted to all of them.

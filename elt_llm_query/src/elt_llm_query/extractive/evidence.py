@@ -7,7 +7,6 @@ election" with "the party won the election in 1971", or "which rule does not app
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.text.normalise import fold
@@ -18,14 +17,8 @@ from elt_llm_query.grounding.sentences import match_term
 from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import ParsedQuestion, numbers_of
 
-_PATTERNS = PatternFile(Path(__file__).with_name("patterns.toml"))
-_NO = _PATTERNS.pattern("no")
-# Words with which a question itself asks for what is not done.
-_ASKS_FOR_NOT = _PATTERNS.pattern("asks_for_not")
-_FORBIDDING = _PATTERNS.pattern("forbidding")
-NEGATION = re.compile(rf"\bno one\b|{_NO.pattern}")
-# "Not before", "not more than" is a limit, not a denial.
-_LIMITS = _PATTERNS.pattern("limits")
+_PATTERNS = PatternFile(__file__)
+NEGATION = re.compile(rf"\bno one\b|{_PATTERNS['no'].pattern}")
 _MAY_BE_DENIED = {"yes_no", "what_is"}  # "no" may be the answer; a definition may name what the term is not
 _REACH = 12  # words after a negation that it may deny
 _LEAST_DENIAL = 0.3  # denial score of a sentence that denies any word of the question
@@ -44,13 +37,13 @@ def denial_score(context: ScoringContext, chosen: Sequence[ScoredSentence]) -> f
 
 def _denies(context: ScoringContext, terms: Sequence[str], sentence: ScoredSentence) -> float:
     question, text = fold(context.question.text), fold(sentence.candidate.readable)
-    if _NO.search(question):
-        return 0.0 if _NO.search(text) else _share(context, terms, sentence.stems)
-    if _ASKS_FOR_NOT.search(question):
+    if _PATTERNS["no"].search(question):
+        return 0.0 if _PATTERNS["no"].search(text) else context.weights.coverage(terms, sentence.stems)
+    if _PATTERNS["asks_for_not"].search(question):
         return 0.0
-    clauses = (_clause(text, negation) for negation in _NO.finditer(text))
+    clauses = (_clause(text, negation) for negation in _PATTERNS["no"].finditer(text))
     shares = (
-        _share(context, terms, context.stems(" ".join(clause.split()[:_REACH])))
+        context.weights.coverage(terms, context.stems(" ".join(clause.split()[:_REACH])))
         for clause in clauses
         if _is_negative(context, clause)
     )
@@ -63,7 +56,7 @@ def strip_limiting_negations(context: ScoringContext, text: str) -> str:
     If the question asks for a figure, negations of a figure ("no more than three") do not deny the question either. If
     it asks what is forbidden, all negations are removed.
     """
-    forbidding = bool(_FORBIDDING.search(fold(context.question.text)))
+    forbidding = bool(_PATTERNS["forbidding"].search(fold(context.question.text)))
     return NEGATION.sub(
         lambda negation: "" if forbidding or not _is_negative(context, _clause(text, negation)) else negation[0], text
     )
@@ -80,15 +73,9 @@ def _is_negative(context: ScoringContext, clause: str) -> bool:
     A limit such as "before noon" does not deny it. Nor does a figure if the question asks for a figure.
     """
     question = context.question
-    return not _LIMITS.search(clause) and not (question.expects_figure and has_new_figure(question, clause))
+    return not _PATTERNS["limits"].search(clause) and not (question.expects_figure and has_new_figure(question, clause))
 
 
-def _share(context: ScoringContext, terms: Sequence[str], stems: frozenset[str]) -> float:
-    weight = sum(context.weights.idf(term) for term in terms)
-    return sum(context.weights.idf(term) * match_term(term, stems) for term in terms) / weight if weight else 0.0
-
-
-_ASKING = _PATTERNS.pattern("asking")
 _FEWEST_SHARED = 0.25  # coverage of the question above which a sentence can contradict it
 _LEAST_CONTRADICTION = 0.5  # score of a sentence that contradicts the question
 
@@ -111,7 +98,7 @@ def contradiction_score(context: ScoringContext, sentence: ScoredSentence) -> fl
 def _contradicts(context: ScoringContext, text: str) -> bool:
     question = context.question
     # The claim is the question without its question words.
-    claim_text = " ".join(_ASKING.sub(" ", _asking_sentence(question)).strip(" ?").split())
+    claim_text = " ".join(_PATTERNS["asking"].sub(" ", _asking_sentence(question)).strip(" ?").split())
 
     def is_name(_: str, at_start: bool) -> bool:
         """Return whether a capitalised word is a name.
@@ -130,7 +117,6 @@ def _asking_sentence(question: ParsedQuestion) -> str:
 
 
 _YEAR = re.compile(r"1\d\d\d|20\d\d")
-_REASON = _PATTERNS.pattern("reason")
 _TIME = "year date day month century decade time season deadline Jahr Datum Tag Monat Jahrhundert Zeit"
 _MOST_PHRASES = 12  # counted phrases that are embedded
 _DATED = 0.7  # support from which a sentence counts as having a date
@@ -234,7 +220,7 @@ def gather_evidence(
 def _unknown(context: ScoringContext, pool: frozenset[str]) -> float:
     weights, question = context.weights, context.question
     unknown = (term for term in question.terms if not weights.known(term))
-    return sum(weights.idf(term) * (1.0 - match_term(term, pool)) for term in unknown) / weights.total(question)
+    return sum(weights.idf(term) * (1.0 - match_term(term, pool)) for term in unknown) / weights.total(question.terms)
 
 
 def _expected_elsewhere(question: ParsedQuestion, scored: Sequence[ScoredSentence]) -> float:
@@ -336,7 +322,7 @@ def _with_headings(sentence: ScoredSentence, chunk: RetrievedChunk) -> str:
 
 
 def _unreasoned(question: ParsedQuestion, chosen: Sequence[ScoredSentence]) -> float:
-    has_reason = any(_REASON.search(fold(sentence.candidate.readable)) for sentence in chosen)
+    has_reason = any(_PATTERNS["reason"].search(fold(sentence.candidate.readable)) for sentence in chosen)
     return float(question.kind == "why" and not has_reason)
 
 

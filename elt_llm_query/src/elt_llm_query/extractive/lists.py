@@ -29,11 +29,7 @@ _COST_OF_RANK = 0.02  # is subtracted from the score for each rank of the chunk
 _MOST_BETWEEN = 12  # pieces of text between two numbered items of one list
 _NUMBER = re.compile(r"\(?(\d{1,3})[.)]\s")
 _FIRST = re.compile(r"[-*•\u2013·]\s|\(?(?:0?[01]|[aAiI])[.)]\s")
-_MARKERS = (
-    re.compile(r"[-*•\u2013·]\s"),
-    _NUMBER,
-    re.compile(r"\(?[a-zA-Z]{1,4}[.)]\s"),
-)
+_MARKERS = (re.compile(r"[-*•\u2013·]\s"), _NUMBER, re.compile(r"\(?[a-zA-Z]{1,4}[.)]\s"))
 
 
 @dataclass(frozen=True)

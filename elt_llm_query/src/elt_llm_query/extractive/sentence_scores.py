@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from elt_llm_core.models.embedding_model import EmbeddingModel
@@ -18,27 +17,17 @@ from elt_llm_query.grounding.sentences import SentenceCandidate, TermWeights, co
 from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import ParsedQuestion, numbers_of
 
-_PATTERNS = PatternFile(Path(__file__).with_name("patterns.toml"))
+_PATTERNS = PatternFile(__file__)
 _MONTH = rf"(?:{alternatives({*month_names(folded=True), *month_numbers(['en'])})})"
 
-_CALENDAR = _PATTERNS.pattern("calendar")
-_FIGURE = _PATTERNS.pattern("figure")
 _LETTERS = re.compile(r"[^\W\d]+")
 _COLUMN = re.compile(r"([^\W\d][^\W\d ]{0,60}(?: [^\W\d]{1,60})?): \W?\d")
 _OWN_NUMBER = re.compile(r"^\W*(?:\d+(?:\.\d+)+[.)]?|\d+[.)]|\(\w{1,3}\))\**\s+")
-_REFERENCE = _PATTERNS.pattern("reference")
 _CODE = re.compile(r"(?<![\w£$€])[^\W\d_]+[-/.]?\d[\w.-]*")
 _SINGLE = re.compile(r"\b(?:(?:one|1|a single|only one|eine?[nmr]?)\b)")
 _DATE = re.compile(_PATTERNS.part("date").replace("MONTHS", _MONTH))
-_WHEN = _PATTERNS.pattern("when")
-_DURATION = _PATTERNS.pattern("duration")
 _TIME_UNIT = re.compile(rf"{_PATTERNS.part('unit_of_time')}\b")
-_MONEY = _PATTERNS.pattern("money")
-_PERCENT = _PATTERNS.pattern("percent")
-_ROLE = _PATTERNS.pattern("role")
 _PROPER = re.compile(r"(?<=[\w,;:(] )[\"\u201c(]?[A-ZÀ-Þ][\w'\u2019.-]+|^[A-ZÀ-Þ][\w'\u2019.-]+ [A-ZÀ-Þ]")
-_PLACE = _PATTERNS.pattern("place")
-_REASON = _PATTERNS.pattern("reason_value")
 
 
 def expected_value_score(question: ParsedQuestion, sentence: str) -> float:
@@ -53,14 +42,14 @@ def expected_value_score(question: ParsedQuestion, sentence: str) -> float:
 
 def strip_numbering(sentence: str) -> str:
     """Remove the sentence's own number, numbers of rules and pages, and codes such as U-14."""
-    return _CODE.sub(" ", _REFERENCE.sub(" ", _OWN_NUMBER.sub("", sentence)))
+    return _CODE.sub(" ", _PATTERNS["reference"].sub(" ", _OWN_NUMBER.sub("", sentence)))
 
 
 def counted_phrases(sentence: str) -> list[str]:
     """Return the words that numbers may count ("12 books"): up to three on each side, and names of numeric columns."""
     folded = fold(strip_numbering(sentence))
     phrases = _COLUMN.findall(folded)
-    for found in _NUMBER.finditer(folded):
+    for found in _PATTERNS["number"].finditer(folded):
         phrases.append(" ".join(_LETTERS.findall(folded[found.end() : found.end() + 60])[:3]))
         phrases.append(" ".join(_LETTERS.findall(folded[max(0, found.start() - 60) : found.start()])[-3:]))
     return list(dict.fromkeys(phrase for phrase in phrases if phrase))
@@ -69,7 +58,7 @@ def counted_phrases(sentence: str) -> list[str]:
 def has_new_figure(question: ParsedQuestion, sentence: str) -> bool:
     """Whether the sentence has a number, in digits or words, that the question does not name."""
     new_digits = set(numbers_of(sentence)) - set(question.numbers)
-    in_words = _FIGURE.findall(re.sub(r"\d+", " ", fold(sentence)))
+    in_words = _PATTERNS["figure"].findall(re.sub(r"\d+", " ", fold(sentence)))
     return bool(new_digits) or any(word not in fold(question.text).split() for word in in_words)
 
 
@@ -84,7 +73,7 @@ def _number(question: ParsedQuestion, sentence: str) -> float:
     if unit is not None and not unit.search(fold(sentence)):
         return 0.0
     if _TIME_UNIT.match(question.counted):
-        return float(_has_new(_DURATION, question, sentence))
+        return float(_has_new(_PATTERNS["duration"], question, sentence))
     if not has_new_figure(question, sentence):
         return 0.5 if _SINGLE.search(fold(sentence)) else 0.0
     return 1.0
@@ -103,24 +92,24 @@ def _date(question: ParsedQuestion, sentence: str) -> float:
     folded = fold(sentence)
     if _has_new(_DATE, question, sentence):
         return 1.0
-    if question.kind == "when" and not _CALENDAR.search(fold(question.text)):
-        return 0.7 if _WHEN.search(folded) else 0.0
-    return 0.3 if _WHEN.search(folded) and has_new_figure(question, sentence) else 0.0
+    if question.kind == "when" and not _PATTERNS["calendar"].search(fold(question.text)):
+        return 0.7 if _PATTERNS["when"].search(folded) else 0.0
+    return 0.3 if _PATTERNS["when"].search(folded) and has_new_figure(question, sentence) else 0.0
 
 
 def _duration(question: ParsedQuestion, sentence: str) -> float:
     folded = fold(sentence)
-    if _has_new(_DURATION, question, sentence):
+    if _has_new(_PATTERNS["duration"], question, sentence):
         return 1.0
     if _DATE.search(folded):
         return 0.7
-    return 0.4 if has_new_figure(question, sentence) or _WHEN.search(folded) else 0.0
+    return 0.4 if has_new_figure(question, sentence) or _PATTERNS["when"].search(folded) else 0.0
 
 
 def _person(question: ParsedQuestion, sentence: str) -> float:
     asked = set(fold(question.text).split())
     proper = [fold(one.group()).strip('"\u201c( ') for one in _PROPER.finditer(sentence)]
-    roles = [one.group() for one in _ROLE.finditer(fold(sentence))]
+    roles = [one.group() for one in _PATTERNS["role"].finditer(fold(sentence))]
     return float(any(not set(name.split()) <= asked for name in (*proper, *roles)))
 
 
@@ -145,17 +134,16 @@ def _pattern_score(pattern: re.Pattern[str]) -> Callable[[ParsedQuestion, str], 
 
 
 _UNITS = {measure: re.compile(unit) for measure, unit in _PATTERNS.rows("units")}
-_NUMBER = _PATTERNS.pattern("number")
 _MEASURES: dict[str, Callable[[ParsedQuestion, str], float]] = {
     "number": _number,
-    "money": _figure_score(_MONEY),
-    "percentage": _figure_score(_PERCENT),
+    "money": _figure_score(_PATTERNS["money"]),
+    "percentage": _figure_score(_PATTERNS["percent"]),
     "date": _date,
     "duration": _duration,
     "person": _person,
     "definition": _definition,
-    "place": _pattern_score(_PLACE),
-    "reason": _pattern_score(_REASON),
+    "place": _pattern_score(_PATTERNS["place"]),
+    "reason": _pattern_score(_PATTERNS["reason_value"]),
 }
 
 
@@ -283,8 +271,8 @@ def _candidate_features(
         around = (drafts[-1].stems if follows else frozenset()) | headings
         stems = context.stems(candidate.readable_with_question)
         own = context.stems(candidate.readable) if candidate.under_question else stems
-        coverage = context.weights.coverage(context.question, stems)
-        added = context.weights.coverage(context.question, stems, around) - coverage
+        coverage = context.weights.coverage(context.question.terms, stems)
+        added = context.weights.coverage(context.question.terms, stems, around) - coverage
         score = chunk.score / best if best > 0 else 0.0
         support = expected_value_score(context.question, candidate.readable)
         drafts.append(CandidateFeatures(candidate, stems, own, coverage, added, score, support))

@@ -6,7 +6,6 @@ Decision 43 explains and measures the rules.
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Literal
 
 from elt_llm_core.results import RetrievedChunk
@@ -20,7 +19,7 @@ from elt_llm_query.grounding.sentences import SentenceCandidate
 from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import asked_language
 
-_PATTERNS = PatternFile(Path(__file__).with_name("patterns.toml")).patterns()
+_PATTERNS = PatternFile(__file__)
 _LEAST_COSINE = 0.4  # of a deciding sentence with the question
 _LEAST_COVERAGE = 0.1  # of the question by a deciding sentence
 _OPENINGS = [fold(word) for code in rule_languages() for word in load_language(code).words("yes_no")]
@@ -81,4 +80,4 @@ def _main_clause(context: ScoringContext, text: str) -> str:
     """Return the clause, other than a condition, that contains most of the question's words."""
     clauses = [clause for clause in _PATTERNS["clause_end"].split(text) if clause and clause.strip()]
     main = [clause for clause in clauses if not _PATTERNS["condition"].match(clause.strip())] or [text]
-    return max(main, key=lambda clause: context.weights.coverage(context.question, context.stems(clause)))
+    return max(main, key=lambda clause: context.weights.coverage(context.question.terms, context.stems(clause)))

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from elt_llm_core.results import Citation, RetrievedChunk
 from elt_llm_core.text.normalise import fold
@@ -13,16 +12,12 @@ from elt_llm_core.text.sentences import sentence_spans
 from elt_llm_query.grounding.sentences import strip_markup
 from elt_llm_query.understanding.patterns import PatternFile
 
-_PATTERNS = PatternFile(Path(__file__).with_name("patterns.toml"))
+_PATTERNS = PatternFile(__file__)
 _MARKS = _PATTERNS.part("marks")
 _MARK = re.compile(_MARKS)
 _AFTER_END = re.compile(rf"([.!?…][\"'”»)]{{0,2}})((?:{_MARKS}){{1,12}})(?=\s|$)")
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s|\*\*[^*]{1,80}\*\*:?\s*$)")
-_OPENING = _PATTERNS.pattern("opening")
-_EMPTY = _PATTERNS.pattern("empty")
-_FRAMING = _PATTERNS.pattern("framing")
-_LIST_NUMBER = _PATTERNS.pattern("list_number")
-_SILENT = _PATTERNS.pattern("silent")
+_BARE_REPLY = re.compile(r"(?:yes|no|ja|nein|correct|richtig|\d{1,3}|\w)[.!]*")
 _CONTENT = re.compile(r"[^\W_]{2,}|\d")
 _JOINTS = re.compile(r"; |, (?:and|but|while|whereas|und|aber|während|sowie) ")
 _LONGEST = 2000  # characters of a sentence that are compared
@@ -72,8 +67,8 @@ def split_statements(text: str) -> list[AnswerStatement]:
         cited = tuple(dict.fromkeys(number for mark in _MARK.findall(written) for number in _numbers(mark)))
         bare = strip_citation_marks(written).strip()
         starts_line = not text[:start].rpartition("\n")[2].strip()
-        content = _without_start(_LIST_NUMBER, bare) if starts_line else bare
-        rest = _without_start(_OPENING, strip_markup(content)[:_LONGEST])
+        content = _without_start(_PATTERNS["list_number"], bare) if starts_line else bare
+        rest = _without_start(_PATTERNS["opening"], strip_markup(content)[:_LONGEST])
         claim = "" if _claims_nothing(content) or _is_table_head(text, start, end) else rest[:1].upper() + rest[1:]
         statements.append(AnswerStatement(start, end, bare, claim, cited))
     return statements
@@ -110,10 +105,10 @@ def _claims_nothing(text: str) -> bool:
     if _HEADING.match(text) or bare.endswith((":", "?")) or not _CONTENT.search(bare):
         return True
     folded = fold(bare)
-    if _SILENT.search(folded) or re.fullmatch(r"(?:yes|no|ja|nein|correct|richtig|\d{1,3}|\w)[.!]*", folded):
+    if _PATTERNS["silent"].search(folded) or _BARE_REPLY.fullmatch(folded):
         return True
     is_short = len(folded.split()) <= _MOST_EMPTY_WORDS and not any(map(str.isdigit, folded))
-    return is_short and bool(_EMPTY.match(folded) or _FRAMING.match(folded))
+    return is_short and bool(_PATTERNS["empty"].match(folded) or _PATTERNS["framing"].match(folded))
 
 
 @dataclass(frozen=True)

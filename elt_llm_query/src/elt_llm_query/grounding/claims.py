@@ -7,7 +7,6 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from importlib.resources import files
 from itertools import combinations
-from pathlib import Path
 from typing import Final
 
 from elt_llm_core.text.languages import words as language_words
@@ -18,7 +17,7 @@ from elt_llm_query.grounding.rules import MEASURES, NumberValue, RuleSet, find_n
 from elt_llm_query.grounding.sentences import match_term
 from elt_llm_query.understanding.patterns import PatternFile
 
-_PATTERNS: Final = PatternFile(Path(__file__).with_name("patterns.toml"))
+_PATTERNS: Final = PatternFile(__file__)
 _BE, _BY, _DENYING, _LIMITS, _REFERRING = map(_PATTERNS.words, ("be", "by", "denying", "limits", "referring"))
 _NEGATORS: Final = language_words("negators", folded=True) | _DENYING
 _PREFIXES: Final = ("un", "in", "im", "ir", "il", "dis", "non")  # negate a stem of four or more characters

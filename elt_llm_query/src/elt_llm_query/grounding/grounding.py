@@ -42,13 +42,13 @@ from elt_llm_query.grounding.sentences import (
     split_table_rows,
     strip_markup,
 )
+from elt_llm_query.retrieve.query_variant import stem_weight
 from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import question_language
 
 _CAPITALISED = re.compile(r"(?<=[a-zß-ÿ,;] )[A-ZÀ-Þ][\w'\u2019-]{1,60}")
 _LOWER = re.compile(r"(?<![\w'\u2019-])[a-zß-ÿ][\w'\u2019-]{1,60}")
-_PATTERNS = PatternFile(Path(__file__).with_name("patterns.toml"))
-_DETERMINED = _PATTERNS.pattern("determined")
+_PATTERNS = PatternFile(__file__)
 _GERMAN_NOUN = re.compile(r"(?:ung|heit|keit|schaft|tion|tat|ismus|nis|ment|ungen|heiten|keiten|tionen)$")
 
 
@@ -74,7 +74,7 @@ class SourceIndex:
         whole = " ".join(f"{chunk.source_title} {chunk.context} {chunk.text}" for chunk in chunks)
         self._common = {fold(one.group()) for one in _LOWER.finditer(whole)}
         self._capitalised = {fold(one.group()) for one in _CAPITALISED.finditer(whole)}
-        self._nouns = {fold(one.group(1)) for one in _DETERMINED.finditer(whole)} if german else set[str]()
+        self._nouns = {fold(one.group(1)) for one in _PATTERNS["determined"].finditer(whole)} if german else set[str]()
         self.sentences = [one for number, chunk in enumerate(chunks) for one in self._of_chunk(number, chunk)]
         self._frequency = Counter(stem for one in self.sentences for stem in one.sentence.stems)
         self.stems = frozenset(self._frequency)
@@ -85,8 +85,7 @@ class SourceIndex:
 
     def weight(self, stem: str) -> float:
         """Return the inverse document frequency of a stem among the sentences, above 0."""
-        size, count = len(self.sentences), self._frequency[stem]
-        return 0.2 + math.log1p((size - count + 0.5) / (count + 0.5))
+        return 0.2 + stem_weight(len(self.sentences), self._frequency[stem])
 
     def _is_name(self, word: str, at_start: bool) -> bool:
         """Return whether a capitalised word is a name, not a German noun or merely the first word of a sentence."""

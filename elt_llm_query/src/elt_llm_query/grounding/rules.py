@@ -19,7 +19,7 @@ from elt_llm_core.text.normalise import fold
 from elt_llm_query.understanding.patterns import PatternFile
 
 _PLAIN: Final = str.maketrans("äöüß\u2019", "aous'")
-_PATTERNS: Final = PatternFile(Path(__file__).with_name("patterns.toml"))
+_PATTERNS: Final = PatternFile(__file__)
 # Phrases are tried in this order, so a longer phrase precedes any shorter phrase that it contains.
 _MONTH: Final = alternatives(month_names(["en"]))
 _WORDINGS: Final = _PATTERNS.rows("rule_words")
@@ -44,7 +44,6 @@ class RuleMark:
 _SCALES = number_words("scales", folded=True)
 _TABLES = tomllib.loads(Path(__file__).with_name("numbers.toml").read_text(encoding="utf-8"))
 _SPECIAL: Mapping[str, float] = _TABLES["special"]
-_ROUGHLY = _PATTERNS.pattern("roughly")
 _FIGURE = re.compile(
     r"(?<![\w.])(?:\d{1,18}(?:[.,]\d{1,18}){0,6})(?=(?:st|nd|rd|th|s|er|ers)?(?![^\W_]))"
     r"|(?<![^\W_])\d{1,18}(?=[a-z%°])"
@@ -152,7 +151,7 @@ def _with_measure(lowered: str, number: NumberValue) -> NumberValue:
     after = re.match(r"[ -]?(%|[a-z]+)", lowered[number.end : number.end + 16])
     measure = _SIGNS.get(before[-1:], "") or (MEASURES.get(after[1], "") if after else "")
     values = number.values | {50.0} if number.values == {0.5} else number.values  # "half" agrees with 50 percent
-    return replace(number, values=values, measure=measure, rough=bool(_ROUGHLY.search(before)))
+    return replace(number, values=values, measure=measure, rough=bool(_PATTERNS["roughly"].search(before)))
 
 
 _CLAUSE: Final = re.compile(r"[;:] |, (?:but|and|while|whereas|however|aber|und|sondern|wahrend)\b")

@@ -17,7 +17,7 @@ from elt_llm_core.text.normalise import fold
 from elt_llm_core.text.sentences import sentence_spans
 from numpy.typing import NDArray
 
-from elt_llm_query.understanding.question import ParsedQuestion
+from elt_llm_query.retrieve.query_variant import stem_weight
 
 TextPieceKind = Literal["prose", "row", "item", "rule", "heading", "question"]
 
@@ -361,19 +361,17 @@ class TermWeights:
     idf: Callable[[str], float]
     known: Callable[[str], bool]
 
-    def total(self, question: ParsedQuestion) -> float:
-        """Return the summed weight of the question's terms; never 0."""
-        return sum(self.idf(term) for term in question.terms) or 1.0
+    def total(self, terms: Sequence[str]) -> float:
+        """Return the summed weight of the terms; never 0."""
+        return sum(self.idf(term) for term in terms) or 1.0
 
-    def coverage(self, question: ParsedQuestion, stems: Collection[str], around: Collection[str] = ()) -> float:
-        """Return the weighted share, 0 to 1, of the question's terms in `stems`.
+    def coverage(self, terms: Sequence[str], stems: Collection[str], around: Collection[str] = ()) -> float:
+        """Return the weighted share, 0 to 1, of the terms of a question in `stems`.
 
         Terms that are only in `around`, the stems of headings and of the previous sentence, count half.
         """
-        covered = sum(
-            self.idf(term) * max(match_term(term, stems), 0.5 * match_term(term, around)) for term in question.terms
-        )
-        return covered / self.total(question)
+        covered = sum(self.idf(term) * max(match_term(term, stems), 0.5 * match_term(term, around)) for term in terms)
+        return covered / self.total(terms)
 
 
 def collection_term_weights(generations: Sequence[Searchable]) -> TermWeights:
@@ -394,11 +392,7 @@ def local_term_weights(stems_of_chunks: Sequence[Collection[str]]) -> TermWeight
     """Estimate weights for stems from the retrieved chunks alone, if the rest of the collection is not available."""
     size = len(stems_of_chunks)
     counts = Counter(stem for stems in stems_of_chunks for stem in set(stems))
-
-    def idf(stem: str) -> float:
-        return math.log1p((size - counts[stem] + 0.5) / (counts[stem] + 0.5))
-
-    return TermWeights(idf, lambda stem: stem in counts)
+    return TermWeights(lambda stem: stem_weight(size, counts[stem]), lambda stem: stem in counts)
 
 
 def match_term(term: str, stems: Collection[str]) -> float:

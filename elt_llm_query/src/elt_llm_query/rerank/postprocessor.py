@@ -8,6 +8,7 @@ from pydantic import PrivateAttr
 from elt_llm_query.rerank.reranker import Reranker
 from elt_llm_query.retrieve.fusion import from_node, to_node
 from elt_llm_query.retrieve.pools import OpenCollection, Pool
+from elt_llm_query.retrieve.query_variant import QueryVariant
 
 
 class RerankPostprocessor(BaseNodePostprocessor):
@@ -37,5 +38,5 @@ class RerankPostprocessor(BaseNodePostprocessor):
         except EltError:  # without a vector, keywords alone decide the order
             vector = None
         candidates = tuple(from_node(node, self._collection.name) for node in nodes)
-        pool = Pool(self._collection, candidates, vector, question)
+        pool = Pool(self._collection, candidates, vector, QueryVariant(question))
         return [to_node(candidate) for candidate in self._reranker.rerank(question, [pool]).candidates]

@@ -15,19 +15,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 from elt_llm_core.errors import ModelError
 from elt_llm_core.settings.tree import Settings
+from llama_index.core.llms import LLM
 from numpy.typing import ArrayLike, NDArray
 
 from elt_llm_query.retrieve.fusion import SearchCandidate, best_first
 from elt_llm_query.retrieve.pools import Pool
 from elt_llm_query.retrieve.query_variant import keyword_query, replace_alternatives
-
-if TYPE_CHECKING:
-    from llama_index.core.llms import LLM
 
 Scores = NDArray[np.float64]
 Cancelled = Callable[[], bool]
@@ -195,8 +193,8 @@ def match_scores(pool: Pool, keyword_scores: Scores, indexes: Sequence[int]) -> 
         generation = pool.collection.generation
         matcher = QuestionMatcher(pool.stems, pool.weights)
         stems = generation.stems([pool.candidates[index].node_id for index in indexes])
-        if pool.names:
-            stems = [replace_alternatives(one, pool.names, generation) for one in stems]
+        if pool.variant.names:
+            stems = [replace_alternatives(one, pool.variant.names, generation) for one in stems]
         for index, match in zip(indexes, map(matcher.match, stems), strict=True):
             coverage[index], order[index] = match.coverage, match.order
     return coverage, order
@@ -231,7 +229,7 @@ class AdaptedWeights:
         of a paraphrase. If the question is in another language than the texts, it is at least FOREIGN_WEIGHT, because
         languages share few words except names and numbers.
         """
-        if pool.crosses_languages:
+        if pool.collection.is_foreign(pool.variant.language):
             return max(self.by_flatness, FOREIGN_WEIGHT)
         counts_coverage = pool.collection.only_english and not pool.collection.has_child_chunks
         return self.by_coverage if counts_coverage else self.by_flatness
@@ -262,7 +260,7 @@ def applied_weights(weight: float, pools: Sequence[Pool], candidates: Sequence[S
             scores[one.collection].append(one.keyword_score or 0.0)
     keywords = scale_keywords(filled, [np.array(part) for part in scores.values()])
     coverage = max((one.coverage or 0.0 for one in candidates), default=0.0)
-    return adapt_weight(weight, keywords, coverage, max((pool.likeness for pool in filled), default=0.0))
+    return adapt_weight(weight, keywords, coverage, max((pool.variant.likeness for pool in filled), default=0.0))
 
 
 @dataclass(frozen=True)
@@ -358,7 +356,7 @@ class EmbeddingReranker:
         covered = [one.keyword_scores * coverage for one, (coverage, _) in zip(completed, matched, strict=True)]
         parts = [coverage for one, (coverage, _) in zip(completed, matched, strict=True) if one.pool.uses_keywords]
         most = float(np.concatenate(parts).max()) if parts else 0.0
-        adapted = adapt_weight(self.weight, bm25, most, pools[0].likeness if pools else 0.0)
+        adapted = adapt_weight(self.weight, bm25, most, pools[0].variant.likeness if pools else 0.0)
         ranked = [
             candidate
             for one, (coverage, order), cosine, keyword in zip(
@@ -371,7 +369,7 @@ class EmbeddingReranker:
 
 def _complete(pool: Pool) -> _CompletedPool:
     generation = pool.collection.generation
-    query = keyword_query(pool.keywords, pool.names, generation) if pool.uses_keywords else None
+    query = keyword_query(pool.variant.keywords, pool.variant.names, generation) if pool.uses_keywords else None
     products, bm25 = generation.completed([candidate.node_id for candidate in pool.candidates], pool.vector, query)
     cosines: Scores | None = None
     if products is not None:
@@ -438,12 +436,12 @@ class ChunkScorer(Protocol):
 class ModelSources:
     """Where a reranker looks for its model: the language model, a folder and, if allowed, hosted services."""
 
-    llm: "LLM | None" = None
+    llm: LLM | None = None
     models_dir: Path | None = None
     allow_remote: bool = False
 
     @classmethod
-    def of(cls, settings: Settings, llm: "LLM | None" = None) -> Self:
+    def of(cls, settings: Settings, llm: LLM | None = None) -> Self:
         """Build the sources from the settings and the language model in use."""
         return cls(llm, settings.storage.models_dir, settings.network.allow_remote_models)
 

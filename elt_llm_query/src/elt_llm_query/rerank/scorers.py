@@ -3,42 +3,39 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import util
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elt_llm_core.errors import EltError, ModelError, SettingsError
 from elt_llm_core.models.completion import complete_prompt
 from elt_llm_core.models.cross_encoder import DEFAULT_MODEL, CrossEncoder
 from elt_llm_core.models.model_files import find_model_folder, model_folders
+from llama_index.core.llms import LLM
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from elt_llm_query.rerank.reranker import Cancelled, ChunkScorer, ChunkScores, ModelSources
 
-if TYPE_CHECKING:
-    from llama_index.core.llms import LLM
-    from llama_index.core.postprocessor.types import BaseNodePostprocessor
-
 MOST_THREADS = 8
 
 
+@dataclass(frozen=True)
 class CrossEncoderScorer:
     """A scorer that runs a local cross-encoder; no text leaves the machine."""
 
+    model: CrossEncoder
     name = "cross-encoder"
     notes = ()
-
-    def __init__(self, model: CrossEncoder) -> None:
-        self._model = model
 
     @property
     def description(self) -> str:
         """The model's folder and token limit."""
-        return f"{self._model.folder}, {self._model.token_limit} tokens"
+        return f"{self.model.folder}, {self.model.token_limit} tokens"
 
     def score(self, question: str, chunks: Sequence[str], cancelled: Cancelled | None = None) -> ChunkScores:
         """Return the scores of the cross-encoder. Raises ModelError if the model fails."""
-        return ChunkScores(tuple(self._model.score(question, chunks)))
+        return ChunkScores(tuple(self.model.score(question, chunks)))
 
 
 def open_cross_encoder(name: str | None, models_dir: Path | None) -> CrossEncoderScorer:
@@ -69,6 +66,7 @@ _SCORE = re.compile(
 )
 
 
+@dataclass(frozen=True)
 class LlmScorer:
     """A scorer that asks a LlamaIndex language model.
 
@@ -76,16 +74,14 @@ class LlmScorer:
     the model fails, no chunk of that prompt gets a score.
     """
 
+    llm: LLM
     name = "llm"
     notes = ()
-
-    def __init__(self, llm: "LLM") -> None:
-        self._llm = llm
 
     @property
     def description(self) -> str:
         """The model's name."""
-        return str(self._llm.metadata.model_name)
+        return str(self.llm.metadata.model_name)
 
     def score(self, question: str, chunks: Sequence[str], cancelled: Cancelled | None = None) -> ChunkScores:
         """Return scores from 0 to 10, or None where the reply has no usable score. A note reports how many lack one."""
@@ -98,7 +94,7 @@ class LlmScorer:
                 scores += [None] * len(batch)
                 continue
             try:
-                reply = complete_prompt(self._llm, scoring_prompt(question, batch), cancelled).text
+                reply = complete_prompt(self.llm, scoring_prompt(question, batch), cancelled).text
             except EltError as failure:
                 failures[f"The language model did not score chunks: {failure}"] = None
                 reply = ""
@@ -131,7 +127,7 @@ def parse_scores(reply: str, count: int) -> list[float | None]:
     return [score if 0.0 <= score <= BEST else None for score in only]
 
 
-def open_llm_scorer(llm: "LLM | None") -> LlmScorer:
+def open_llm_scorer(llm: LLM | None) -> LlmScorer:
     """Build a scorer from the language model in use. Raises SettingsError if there is none."""
     if llm is None:
         raise SettingsError(
@@ -148,37 +144,34 @@ _INTEGRATION = "llama_index.postprocessor.cohere_rerank"
 _INSTALL = "Run: uv pip install llama-index-postprocessor-cohere-rerank"
 
 
+@dataclass(frozen=True)
 class CohereScorer:
     """A scorer that sends the question and the chunks to Cohere.
 
     `failures` are the exception types that Cohere's client raises. `score` raises them as ModelError.
     """
 
+    postprocessor: BaseNodePostprocessor
+    model: str
+    failures: tuple[type[Exception], ...] = (OSError,)
     name = "cohere"
-
-    def __init__(
-        self, postprocessor: "BaseNodePostprocessor", model: str, failures: tuple[type[Exception], ...] = ()
-    ) -> None:
-        self._postprocessor = postprocessor
-        self._model = model
-        self._failures: tuple[type[Exception], ...] = (*failures, OSError)
 
     @property
     def description(self) -> str:
         """The model's name."""
-        return f"{self._model}, hosted"
+        return f"{self.model}, hosted"
 
     @property
     def notes(self) -> tuple[str, ...]:
         """A note that the question and its chunks left the machine."""
-        return (f"The question and its chunks were sent to Cohere ({self._model}).",)
+        return (f"The question and its chunks were sent to Cohere ({self.model}).",)
 
     def score(self, question: str, chunks: Sequence[str], cancelled: Cancelled | None = None) -> ChunkScores:
         """Return scores from 0 to 1, or None where Cohere returned none. Raises ModelError if Cohere fails."""
         nodes = [NodeWithScore(node=TextNode(id_=str(index), text=text)) for index, text in enumerate(chunks)]
         try:
-            ranked = self._postprocessor.postprocess_nodes(nodes, QueryBundle(question))
-        except self._failures as error:
+            ranked = self.postprocessor.postprocess_nodes(nodes, QueryBundle(question))
+        except self.failures as error:
             raise ModelError(f"Cohere did not respond: {type(error).__name__}") from error
         scores = {one.node.node_id: one.score for one in ranked}
         return ChunkScores(tuple(scores.get(str(index)) for index in range(len(chunks))))
@@ -215,7 +208,7 @@ def open_cohere(name: str | None, environment: Mapping[str, str], *, allowed: bo
         )
     model = name or DEFAULT_COHERE_MODEL
     reranker = CohereRerank(top_n=MOST_CHUNKS_SENT, model=model, api_key=environment[COHERE_KEY_VARIABLE])
-    return CohereScorer(reranker, model, (ApiError, httpx.HTTPError))
+    return CohereScorer(reranker, model, (ApiError, httpx.HTTPError, OSError))
 
 
 def choose_scorer(

@@ -31,13 +31,7 @@ from numpy.typing import NDArray
 
 from elt_llm_query.retrieve.filters import FilteredQueryBundle
 from elt_llm_query.retrieve.fusion import HybridRetriever, NodeKey, RetrieverResults, SearchCandidate
-from elt_llm_query.retrieve.query_variant import (
-    BOTH_RETRIEVERS,
-    AlternativeNames,
-    QueryVariant,
-    RetrieverChoice,
-    term_weights,
-)
+from elt_llm_query.retrieve.query_variant import BOTH_RETRIEVERS, QueryVariant, RetrieverChoice, term_weights
 from elt_llm_query.retrieve.retrievers import DenseRetriever, KeywordRetriever
 
 Vector = NDArray[np.float32]
@@ -88,20 +82,14 @@ class OpenCollection:
 class Pool:
     """The candidates of one collection, with the inputs from which a reranker computes missing scores.
 
-    `vector` is the embedding of the question, or None if embedding failed. `keywords` is the query of the keyword
-    retriever, and `names` are the names in this query with their alternatives. `crosses_languages` is true if the
-    question is not in the language of the collection, and the embedding model is multilingual. `likeness`, 0 to 1, is
-    how much the question looks like a list of keywords.
+    `vector` is the embedding of the question, or None if embedding failed.
     """
 
     collection: OpenCollection
     candidates: tuple[SearchCandidate, ...]
     vector: Vector | None
-    keywords: str
+    variant: QueryVariant
     retrievers: RetrieverChoice = BOTH_RETRIEVERS
-    names: tuple[AlternativeNames, ...] = ()
-    crosses_languages: bool = False
-    likeness: float = 0.0
 
     @cached_property
     def uses_keywords(self) -> bool:
@@ -111,7 +99,7 @@ class Pool:
     @cached_property
     def stems(self) -> list[str]:
         """The stems of the keywords in the language of the collection, repeated ones included."""
-        return self.collection.generation.tokeniser.stems(self.keywords)
+        return self.collection.generation.tokeniser.stems(self.variant.keywords)
 
     @cached_property
     def weights(self) -> dict[str, float]:
@@ -135,10 +123,7 @@ class CollectionResults:
 
 
 def open_collections(
-    generations: Sequence[Searchable],
-    embeddings: Sequence[EmbeddingModel],
-    query: QuerySettings,
-    executor: Executor,
+    generations: Sequence[Searchable], embeddings: Sequence[EmbeddingModel], query: QuerySettings, executor: Executor
 ) -> tuple[OpenCollection, ...]:
     """Open every generation with its retrievers. Raises FingerprintMismatch if its embedding model is missing."""
     by_key = {model.fingerprint.key: model for model in embeddings}
@@ -262,11 +247,8 @@ def fuse_collections(
             one.collection,
             tuple(one.collection.retriever.fuse(one.hits, retrievers, variant.likeness)),
             vectors.get(one.collection.space),
-            variant.keywords,
+            variant,
             retrievers,
-            variant.names,
-            one.collection.is_foreign(variant.language),
-            variant.likeness,
         )
         for one in results
     ]

@@ -13,6 +13,7 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.llms import LLM
 
 from elt_llm_query.extractive.answerer import Turns
+from elt_llm_query.synthesis.events import in_citation_order
 from elt_llm_query.synthesis.prompts import Prompt, fill_template
 
 Item = TypeVar("Item")
@@ -61,8 +62,7 @@ def _attribute(value: str) -> str:
 
 def number_sources(chunks: Sequence[RetrievedChunk]) -> list[PromptSource]:
     """Number the chunks from 1 by descending score; ties keep their order."""
-    ranked = sorted(chunks, key=lambda chunk: -chunk.score)
-    return [PromptSource(number, chunk) for number, chunk in enumerate(ranked, 1)]
+    return [PromptSource(number, chunk) for number, chunk in enumerate(in_citation_order(chunks), 1)]
 
 
 def sources_text(sources: Sequence[PromptSource], *, best_outside: bool) -> str:

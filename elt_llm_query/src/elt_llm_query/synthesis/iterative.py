@@ -21,7 +21,7 @@ from llama_index.core.llms import LLM
 from elt_llm_query.extractive.answerer import Answer, AnswerRequest, ExtractiveAnswerer, with_time_limit
 from elt_llm_query.retrieve.trace import StageLog
 from elt_llm_query.search import SearchPipeline
-from elt_llm_query.synthesis.calls import ModelCalls, build_messages
+from elt_llm_query.synthesis.calls import build_messages
 from elt_llm_query.synthesis.events import (
     AnswerDelta,
     AnswerStarted,
@@ -31,7 +31,7 @@ from elt_llm_query.synthesis.events import (
     send_answer,
 )
 from elt_llm_query.synthesis.model_answerer import ModelAnswerer
-from elt_llm_query.synthesis.prompts import Prompt, Prompts
+from elt_llm_query.synthesis.prompts import Prompts
 from elt_llm_query.understanding.question import parse_question
 
 ARTEFACT = "enterprise_model"
@@ -118,68 +118,6 @@ def parse_step(reply: str) -> SearchStep:
 
 AskStep = Callable[[str, dict[str, str]], tuple[str, Mapping[str, object]]]
 """A function that asks a model for a step, by name and prompt values, and returns the reply and trace details."""
-
-
-def ask_by_calls(calls: ModelCalls, prompt: Prompt) -> AskStep:
-    """Return a function that asks the model for a search step, and returns the reply and the record of the call."""
-
-    def ask(name: str, values: dict[str, str]) -> tuple[str, Mapping[str, object]]:
-        reply = calls.ask(name, prompt, values).text
-        return reply, {"call": asdict(calls.ledger[-1])}
-
-    return ask
-
-
-@dataclass(frozen=True)
-class FurtherSearch:
-    """The functions that further searches use. `measure` returns how well chunks cover the question."""
-
-    search: Callable[[SearchStep], Sequence[RetrievedChunk]]
-    measure: Callable[[Sequence[RetrievedChunk]], AnswerQuality]
-    ask: AskStep
-    most_steps: int
-
-
-def search_further(
-    question: str,
-    chunks: Sequence[RetrievedChunk],
-    quality: AnswerQuality,
-    further: FurtherSearch,
-    log: StageLog,
-) -> list[RetrievedChunk]:
-    """Return `chunks`, followed by the new chunks from further searches, which a language model chooses step by step.
-
-    The search ends at the step DONE, after `most_steps`, or once all words that were missing have been found.
-    Every step is a stage of the log. Raises RetrievalError and the errors of the language model.
-    """
-    collected = list(chunks)
-    was_missing = quality.missing
-    taken: list[str] = []
-    for number in range(1, further.most_steps + 1):
-        with log.stage(f"step {number}") as stage:
-            stage.details["quality"] = quality.as_dict()
-            values = {
-                "question": question,
-                "found": _list_sections(collected),
-                "missing": ", ".join(quality.missing) or "nothing",
-                "taken": "\n".join(taken) or "none yet",
-            }
-            reply, call = further.ask(f"step {number}", values)
-            step = parse_step(reply)
-            stage.details |= {"step": step.kind, "text": step.text, **call}
-            known = {(chunk.collection, chunk.node_id) for chunk in collected}
-            retrieved = further.search(step) if step.kind != "DONE" else ()
-            added = [chunk for chunk in retrieved if (chunk.collection, chunk.node_id) not in known][:_MOST_ADDED]
-            collected += added
-            stage.kept = len(added)
-            stage.details["added"] = [chunk.node_id for chunk in added]
-        taken.append(f"{step.kind}: {step.text} ({len(added)} new passages)")
-        if step.kind == "DONE":
-            break
-        quality = further.measure(collected)
-        if was_missing and not quality.missing:
-            break
-    return collected
 
 
 def _list_sections(chunks: Sequence[RetrievedChunk]) -> str:
@@ -269,16 +207,45 @@ class IterativeAnswerer:
             messages = build_messages(self._step_prompt, values)
             return ask("\n\n".join(message.content or "" for message in messages)), {}
 
-        further = self._further(question, (), ask_step)
-        return search_further(question, chunks, further.measure(chunks), further, StageLog())
+        quality = self._measure(question, chunks)
+        return self._search_further(AnswerRequest(question, chunks), quality, ask_step, StageLog())
 
-    def _further(self, question: str, where: Sequence[str], ask: AskStep) -> FurtherSearch:
-        return FurtherSearch(
-            search=lambda step: self._search(step, where),
-            measure=lambda chunks: self._measure(question, chunks),
-            ask=ask,
-            most_steps=self._most_steps,
-        )
+    def _search_further(
+        self, request: AnswerRequest, quality: AnswerQuality, ask: AskStep, log: StageLog
+    ) -> list[RetrievedChunk]:
+        """Return the request's chunks, followed by the new chunks from searches that a language model chooses.
+
+        The search ends at the step DONE, after the configured number of steps, or once all words that were missing have
+        been found. Every step is a stage of the log. Raises RetrievalError and the errors of the language model.
+        """
+        collected = list(request.chunks)
+        was_missing = quality.missing
+        taken: list[str] = []
+        for number in range(1, self._most_steps + 1):
+            with log.stage(f"step {number}") as stage:
+                stage.details["quality"] = quality.as_dict()
+                values = {
+                    "question": request.question,
+                    "found": _list_sections(collected),
+                    "missing": ", ".join(quality.missing) or "nothing",
+                    "taken": "\n".join(taken) or "none yet",
+                }
+                reply, call = ask(f"step {number}", values)
+                step = parse_step(reply)
+                stage.details |= {"step": step.kind, "text": step.text, **call}
+                known = {(chunk.collection, chunk.node_id) for chunk in collected}
+                retrieved = self._search(step, request.where) if step.kind != "DONE" else ()
+                added = [chunk for chunk in retrieved if (chunk.collection, chunk.node_id) not in known][:_MOST_ADDED]
+                collected += added
+                stage.kept = len(added)
+                stage.details["added"] = [chunk.node_id for chunk in added]
+            taken.append(f"{step.kind}: {step.text} ({len(added)} new passages)")
+            if step.kind == "DONE":
+                break
+            quality = self._measure(request.question, collected)
+            if was_missing and not quality.missing:
+                break
+        return collected
 
     def _improve(
         self,
@@ -291,8 +258,12 @@ class IterativeAnswerer:
     ) -> WrittenAnswer:
         """Search further, answer again from all chunks, and return the better of the two answers."""
         calls = self._answerer.calls(request.cancelled)
-        further = self._further(request.question, request.where, ask_by_calls(calls, self._step_prompt))
-        chunks = search_further(request.question, request.chunks, quality, further, log)
+
+        def ask(name: str, values: dict[str, str]) -> tuple[str, Mapping[str, object]]:
+            reply = calls.ask(name, self._step_prompt, values).text
+            return reply, {"call": asdict(calls.ledger[-1])}
+
+        chunks = self._search_further(request, quality, ask, log)
         tokens = first.answer.tokens_used + calls.tokens_used
         kept = replace(first, answer=replace(first.answer, tokens_used=tokens))
         if len(chunks) == len(request.chunks) or was_cancelled():

@@ -1,7 +1,6 @@
 """Detect refusals, in which a model states that the sources do not contain the answer."""
 
 import re
-from pathlib import Path
 
 from elt_llm_core.text.normalise import fold
 
@@ -9,9 +8,8 @@ from elt_llm_query.grounding.citations import AnswerStatement, split_statements
 from elt_llm_query.understanding.patterns import PatternFile
 
 _MARK = re.compile(r"\[\d{1,3}\]")
-_PATTERNS = PatternFile(Path(__file__).with_name("patterns.toml"))
+_PATTERNS = PatternFile(__file__)
 _REFUSALS = tuple(refusal for (refusal,) in _PATTERNS.rows("refusals"))
-_HEDGES = _PATTERNS.pattern("hedges")
 _SHORT = 40  # words; a longer text is an answer, even if it mentions in passing what the sources lack
 
 
@@ -34,7 +32,7 @@ def is_refusal(text: str) -> bool:
 def mentions_refusal(text: str) -> bool:
     """Return whether a text is short and mentions that the sources do not contain something."""
     words = _words(text)
-    return len(words.split()) <= _SHORT and bool(_HEDGES.search(words))
+    return len(words.split()) <= _SHORT and bool(_PATTERNS["hedges"].search(words))
 
 
 def goes_beyond_refusal(text: str) -> bool:
@@ -44,7 +42,7 @@ def goes_beyond_refusal(text: str) -> bool:
 
 def _makes_claim(statement: AnswerStatement) -> bool:
     pieces = map(_words, statement.clauses or [statement.claim])
-    return any(words and not _HEDGES.search(words) for words in pieces)
+    return any(words and not _PATTERNS["hedges"].search(words) for words in pieces)
 
 
 def _words(text: str) -> str:

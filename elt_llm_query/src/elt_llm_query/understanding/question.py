@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Final, Literal
 
 from elt_llm_core.text.languages import load_language
@@ -29,19 +28,18 @@ Intent = Literal[
     "definition", "how_to", "who", "when", "where", "how_many", "list", "compare", "why", "yes_no", "other"
 ]
 
-_FILE: Final = PatternFile(Path(__file__).with_name("patterns.toml"))
+_PATTERNS: Final = PatternFile(__file__)
 _KINDS: Final = TypeAdapter(tuple[tuple[QuestionKind, Expected, re.Pattern[str]], ...]).validate_python(
-    _FILE.rows("kinds")
+    _PATTERNS.rows("kinds")
 )
-_MEASURES: Final = TypeAdapter(tuple[tuple[Measure, re.Pattern[str]], ...]).validate_python(_FILE.rows("measures"))
-_INTENT_BY_KIND: Final = TypeAdapter(dict[QuestionKind, Intent]).validate_python(dict(_FILE.rows("intent_by_kind")))
+_MEASURES: Final = TypeAdapter(tuple[tuple[Measure, re.Pattern[str]], ...]).validate_python(_PATTERNS.rows("measures"))
+_INTENT_BY_KIND: Final = TypeAdapter(dict[QuestionKind, Intent]).validate_python(dict(_PATTERNS.rows("intent_by_kind")))
 _INTENTS: Final = {
-    code: TypeAdapter(tuple[tuple[Intent, re.Pattern[str]], ...]).validate_python(_FILE.rows(name))
+    code: TypeAdapter(tuple[tuple[Intent, re.Pattern[str]], ...]).validate_python(_PATTERNS.rows(name))
     for code, name in (("es", "spanish_intents"), ("fr", "french_intents"), ("lt", "lithuanian_intents"))
 }
-_MISTYPED: Final = [(re.compile(pattern), meant) for pattern, meant in _FILE.rows("mistyped")]
-_PATTERNS: Final = _FILE.patterns()
-MONTH_ROWS: Final = _FILE.rows("months")
+_MISTYPED: Final = [(re.compile(pattern), meant) for pattern, meant in _PATTERNS.rows("mistyped")]
+MONTH_ROWS: Final = _PATTERNS.rows("months")
 
 _ENGLISH, _GERMAN = load_language("en"), load_language("de")
 # Weight 2 is for words that occur only in German, weight 1 for words that also occur in English.

@@ -68,14 +68,9 @@ def _has_form(forms: Mapping[str, str], word: str) -> bool:
     return any(forms.get(form) is not None for form in (word, word.lower(), word.capitalize()))
 
 
-def edit_distance(one: str, other: str, most: int) -> int:
-    """Return the number of edits between two words, or `most` + 1 if there are more than `most` edits."""
-    return OSA.distance(one, other, score_cutoff=most)
-
-
 def is_transposition(one: str, other: str) -> bool:
     """Return whether two words differ only in that two neighbouring letters are swapped."""
-    return edit_distance(one, other, 1) == 1 and Levenshtein.distance(one, other) == 2
+    return OSA.distance(one, other) == 1 and Levenshtein.distance(one, other) == 2
 
 
 def single_edits(word: str) -> list[str]:
@@ -98,13 +93,13 @@ class Vocabulary:
     """The stems that a collection's chunks contain. Many threads may share one object."""
 
     def __init__(self, generation: Searchable) -> None:
-        self._generation = generation
+        self.generation = generation
         self.stems = generation.tokeniser.stems
         self._plain: dict[str, tuple[list[str], frozenset[str]]] = {}
 
     def words_by_stem(self, words: Iterable[str]) -> dict[str, list[str]]:
         """Return the words grouped by their stem, without those whose stem occurs in no chunk."""
-        stems = {word: self._generation.tokeniser.stems_of_guess(word) for word in filter(self._may_start, words)}
+        stems = {word: self.generation.tokeniser.stems_of_guess(word) for word in filter(self._may_start, words)}
         known = self._known(stems)
         by_stem: dict[str, list[str]] = {}
         for word, own in stems.items():
@@ -118,10 +113,6 @@ class Vocabulary:
         stems = {word: self.stems(word) for word in words}
         known = self._known(stems)
         return [word for word, own in stems.items() if own and not any(known[stem] for stem in own)]
-
-    def frequencies(self, stems: Sequence[str], allowed: AllowedChunks | None = None) -> Mapping[str, int]:
-        """Return the number of chunks that contain each stem; if `allowed` is given, only these chunks count."""
-        return self._generation.frequencies(stems, allowed)
 
     def near(self, stem: str, most: int) -> list[tuple[str, int]]:
         """Return similar stems with their distances: at most `most` edits away, and with the same first letter."""
@@ -139,17 +130,17 @@ class Vocabulary:
         Only the first chunk with the stem is read. If it contains several such words, the one nearest to `typed` is
         returned.
         """
-        first = self._generation.having([stem], 1, allowed)
+        first = self.generation.having([stem], 1, allowed)
         if not first:
             return ""
-        [chunk] = self._generation.nodes(first)
+        [chunk] = self.generation.nodes(first)
         words = dict.fromkeys(split_words(lower(f"{chunk.context}\n{chunk.text}")))
         having = [word for word in words if stem in self.stems(word)]
-        return min(having, key=lambda word: (edit_distance(typed, word, len(word)), word), default="")
+        return min(having, key=lambda word: (OSA.distance(typed, word, score_cutoff=len(word)), word), default="")
 
     def _known(self, stems: Mapping[str, Sequence[str]]) -> Mapping[str, int]:
         """Return how many chunks contain each stem. One query serves all words."""
-        return self._generation.frequencies(tuple(dict.fromkeys(stem for own in stems.values() for stem in own)))
+        return self.generation.frequencies(tuple(dict.fromkeys(stem for own in stems.values() for stem in own)))
 
     def _may_start(self, word: str) -> bool:
         """Return whether a stem in the collection has the word's first letters. If not, no chunk contains the word."""
@@ -161,7 +152,7 @@ class Vocabulary:
     def _beginning(self, letter: str) -> tuple[list[str], frozenset[str]]:
         """Return the stems of ASCII letters that start with `letter`, in order, and the set of their prefixes."""
         if letter not in self._plain:  # two threads may compute this at once, with the same result
-            stems = list(filter(_is_plain, self._generation.stems_beginning(letter)))
+            stems = list(filter(_is_plain, self.generation.stems_beginning(letter)))
             self._plain[letter] = stems, frozenset(stem[:_PREFIX] for stem in stems)
         return self._plain[letter]
 
@@ -198,7 +189,7 @@ def nearest_word(typed: str, searched: SearchedWords, is_real: Callable[[str], b
     ranked = []
     for stem, frequency in near.items():
         if written := _spelling(stem, typed, guesses.get(stem, ()), searched, is_real):
-            rank = 0 if is_transposition(typed, written) else edit_distance(typed, written, 2)
+            rank = 0 if is_transposition(typed, written) else OSA.distance(typed, written, score_cutoff=2)
             ranked.append((rank, -frequency, stem, written))
     ranked.sort()
     if len(ranked) > 1 and ranked[0][0] == ranked[1][0] and ranked[0][1] > TIMES_AS_FREQUENT * ranked[1][1]:
@@ -212,7 +203,7 @@ def _most_frequent(distances: Mapping[str, int], searched: SearchedWords) -> dic
     `distances` has the distance of each stem from the typed word. Of equally near stems, the most frequent ones are
     chosen. Stems that no allowed chunk contains are left out.
     """
-    found = [each.frequencies(tuple(distances), allowed) for each, allowed in searched]
+    found = [each.generation.frequencies(tuple(distances), allowed) for each, allowed in searched]
     counts = {stem: sum(one[stem] for one in found) for stem in distances}
     order = sorted((stem for stem in counts if counts[stem]), key=lambda stem: (distances[stem], -counts[stem], stem))
     return {stem: counts[stem] for stem in order[:_MOST_COMPARED]}
@@ -226,7 +217,7 @@ def _spelling(
     if real:
         return real
     written = next(filter(None, (each.spelling(stem, typed, allowed) for each, allowed in searched)), "")
-    return written if edit_distance(typed, written, 2) <= (1 if guesses else 2) else ""
+    return written if OSA.distance(typed, written, score_cutoff=2) <= (1 if guesses else 2) else ""
 
 
 # A run of letters that is not part of a code, an address or a hyphenated word.
