@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
 from elt_llm_core.errors import CorruptIndex
-from elt_llm_core.index.contents import ROUNDING, GenerationArrays, recall, top_positions
+from elt_llm_core.index.contents import (
+    RECALL_DEPTH,
+    ROUNDING,
+    SAMPLE_SIZE,
+    GenerationArrays,
+    recall,
+    search_faults,
+    top_positions,
+)
 from elt_llm_core.settings.tree import ChromaSettings
 from elt_llm_core.utilities import Closeable
 
@@ -171,9 +179,6 @@ def _chroma_failures(action: str) -> Iterator[None]:
         raise CorruptIndex(f"Chroma cannot {action}: {error}.", hint="Run: elt-llm verify") from error
 
 
-SAMPLE_SIZE = 200  # nodes
-RECALL_DEPTH = 10  # nearest neighbours
-MIN_RECALL = 0.99
 _ROW_BATCH = 100  # nodes whose cosines with all nodes are in memory at once
 
 
@@ -198,10 +203,7 @@ def index_faults(store: IdVectorStore, arrays: GenerationArrays, changed: Sequen
             itself, share = _check_node(arrays, int(place), ids, cosines)
             lost += not itself
             recalls.append(share)
-    faults = [f"{lost} of {len(places)} searches for a node's vector do not find the node."] if lost else []
-    if np.mean(recalls) < MIN_RECALL:
-        faults.append(f"Recall@{RECALL_DEPTH} against exact search is {np.mean(recalls):.3f}.")
-    return faults
+    return search_faults(lost, recalls)
 
 
 def _check_node(

@@ -37,6 +37,7 @@ from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.conditions import DocumentConditions
 from elt_llm_core.store.database import Database
 from elt_llm_core.store.lock import try_lock
+from elt_llm_core.store.postgres import as_server
 from elt_llm_core.store.records import EmbeddingFingerprint
 from elt_llm_core.store.store import Store
 from elt_llm_core.utilities import Closeable, install_command
@@ -427,7 +428,6 @@ class PointDatabases(Closeable):
     ) -> PointDatabase:
         if settings.backend == "pgvector" and self._database is not None:
             from elt_llm_core.index.pgvector import PgvectorPoints
-            from elt_llm_core.store.postgres import as_server
 
             return PgvectorPoints(as_server(self._database), fingerprint, graph)
         return open_qdrant(settings, fingerprint, graph, self._data_dir, database_key(os.environ))
@@ -443,7 +443,6 @@ def lineages_of(store: Store) -> LineageRecord:
     if not store.workspace.is_shared:
         return LineageRecord(store.data_dir)
     from elt_llm_core.index.pgvector import SharedLineages
-    from elt_llm_core.store.postgres import as_server
 
     return SharedLineages(as_server(store.database))
 

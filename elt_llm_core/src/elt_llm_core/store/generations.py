@@ -13,6 +13,7 @@ from pathlib import Path
 from elt_llm_core.errors import StoreError, UsageError
 from elt_llm_core.store.database import Database, DatabaseTable, SqliteDatabase
 from elt_llm_core.store.lock import try_lock
+from elt_llm_core.store.postgres import as_server, lock_key
 from elt_llm_core.store.records import GenerationRecord, utc_now
 
 _COLUMNS = "number, created_at, fresh_base, changed_since_fresh, documents, nodes, collection_hash, passport"
@@ -200,8 +201,6 @@ def pin_shared(
 
     `provide` builds the files of a generation if they are missing. If it is None, only the rows are pinned.
     """
-    from elt_llm_core.store.postgres import as_server
-
     server = as_server(database)
     number = pointer()
     for _ in range(_ATTEMPTS):
@@ -234,8 +233,6 @@ def is_unpinned(database: Database, collection: int, number: int) -> bool:
     """Return whether no session of the database server pins a generation. With SQLite, files are locked instead."""
     if isinstance(database, SqliteDatabase):
         return True
-    from elt_llm_core.store.postgres import as_server
-
     server, key = as_server(database), _pin_key(collection, number)
     if not server.try_lock(key):
         return False
@@ -244,8 +241,6 @@ def is_unpinned(database: Database, collection: int, number: int) -> bool:
 
 
 def _pin_key(collection: int, number: int) -> int:
-    from elt_llm_core.store.postgres import lock_key
-
     return lock_key("pin", collection, number)
 
 

@@ -22,7 +22,7 @@ from elt_llm_core.errors import LockHeld, SettingsError, StoreError, StoreUnavai
 from elt_llm_core.settings.workspace import DSN_VARIABLE, Workspace
 from elt_llm_core.store.conditions import DocumentCondition, DocumentConditions, owner_folders
 from elt_llm_core.store.database import Database, Row
-from elt_llm_core.store.records import OWNER_FIELDS
+from elt_llm_core.store.records import OWNER_FIELDS, LockHolder
 
 if TYPE_CHECKING:
     import psycopg
@@ -566,8 +566,8 @@ def _halves(key: int) -> tuple[int, int]:
     return unsigned >> 32, unsigned & 0xFFFF_FFFF
 
 
-def session_of(database: PostgresDatabase, key: int) -> tuple[str, int, str, str] | None:
-    """Return (host, process id, command, start as ISO 8601) of the session that holds a lock, or None if it is free."""
+def session_of(database: PostgresDatabase, key: int) -> LockHolder | None:
+    """Return the process whose session holds a lock, or None if the lock is free."""
     row = database.row(
         "SELECT a.application_name, to_char(a.backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS+00:00')"
         f" FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid WHERE {_OF_LOCK}",
@@ -576,7 +576,8 @@ def session_of(database: PostgresDatabase, key: int) -> tuple[str, int, str, str
     if row is None:
         return None
     _, host, pid, command = (*str(row[0] or "").split("|", 3), "", "", "", "")[:4]
-    return host or "an unknown host", int(pid) if pid.isdecimal() else 0, command or "unknown", str(row[1] or "unknown")
+    number = int(pid) if pid.isdecimal() else 0
+    return LockHolder(number, str(row[1] or "unknown"), command or "unknown", host or "an unknown host")
 
 
 def take_lock(database: PostgresDatabase, key: int, what: str) -> None:
@@ -584,10 +585,8 @@ def take_lock(database: PostgresDatabase, key: int, what: str) -> None:
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while not database.try_lock(key):
         if time.monotonic() > deadline:
-            found = session_of(database, key)
-            who = f"process {found[1]} on {found[0]} ({found[2]}, since {found[3]})" if found else "another process"
             raise LockHeld(
-                f"{what} is being written by {who}.",
+                f"{what} is being written by {session_of(database, key) or 'another process'}.",
                 hint="Questions are still answered. Run this command again when that process has ended.",
             )
         time.sleep(0.05)

@@ -29,6 +29,7 @@ from elt_llm_core.store.generations import (
 )
 from elt_llm_core.store.migrations import check_not_newer, migrate, migrate_server, schema_steps
 from elt_llm_core.store.nodes import NodeTable, VectorTable
+from elt_llm_core.store.postgres import STORE_SCHEMA, CallerDatabase, PostgresDatabase, admit_callers, as_server
 from elt_llm_core.store.records import CollectionRecord, FileRecord
 from elt_llm_core.utilities import FAILPOINT_VARIABLE, Closeable, leaves_out_conditions
 
@@ -56,8 +57,6 @@ class Store(Closeable):
         Raises StoreError if a test has switched off the program's filters and there is no row-level security.
         """
         if conditions and self.workspace.is_shared:
-            from elt_llm_core.store.postgres import CallerDatabase, as_server
-
             server = as_server(self.database)
             if server.restricts_callers:
                 return Store(self.workspace, CallerDatabase(server, conditions))
@@ -123,8 +122,6 @@ def has_store(place: Path | Workspace) -> bool:
     workspace = as_workspace(place)
     if not workspace.is_shared:
         return (workspace.folder / STORE_NAME).exists()
-    from elt_llm_core.store.postgres import STORE_SCHEMA, PostgresDatabase
-
     with closing(PostgresDatabase(workspace, STORE_SCHEMA)) as database:
         return bool(database.schema_version())
 
@@ -176,8 +173,6 @@ CACHE_OF = "cache-of"
 
 
 def _open_shared_store(workspace: Workspace, *, for_writing: bool, claims: bool) -> Store:
-    from elt_llm_core.store.postgres import STORE_SCHEMA, PostgresDatabase, admit_callers
-
     workspace.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     refuse_network_file_system(workspace.folder)
     database = PostgresDatabase(workspace, STORE_SCHEMA, is_writer=for_writing)
