@@ -120,10 +120,8 @@ def publish(
     record = store.collections.get(name)
     base = None
     if record.published is not None and not afresh:
-        row, directory = (
-            store.generations.get(record.id, record.published),
-            store.folder(record.name) / str(record.published),
-        )
+        row = store.generations.get(record.id, record.published)
+        directory = store.folder(record.name) / str(record.published)
         lineage = Passport.from_json(row.passport).lineage
         if store.workspace.is_shared:
             provide_files(store, record, record.published)
@@ -132,7 +130,7 @@ def publish(
             record=row,
             directory=directory,
             versions=tuple(store.generations.versions(record.id, record.published)),
-            is_latest=not lineage or max(generations_of_lineage(store, lineage)) == record.published,
+            is_latest=not lineage or max(_numbers_by_lineage(store)[lineage]) == record.published,
         )
     row = build_next_generation(store, record, versions, recipe, base, progress)
     with failpoint(Failpoint.PUBLISH):
@@ -393,14 +391,6 @@ def _subfolders(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.is_dir())
 
 
-def generations_of_lineage(store: Store, lineage: str) -> list[int]:
-    """Return the numbers of the generations, ascending, that share the points (vectors in a database) of a lineage.
-
-    A generation without a row still counts while its directory exists, because a reader may have it open.
-    """
-    return _numbers_by_lineage(store).get(lineage, [])
-
-
 def collect_points(store: Store) -> tuple[str, ...]:
     """Delete the points (vectors in a database) that no generation uses. Return a reason for each database that failed.
 
@@ -449,6 +439,10 @@ def databases_of(store: Store) -> Sequence[str]:
 
 
 def _numbers_by_lineage(store: Store) -> dict[str, list[int]]:
+    """Return the numbers of the generations, ascending, that share the points (vectors in a database) of each lineage.
+
+    A generation without a row still counts while its directory exists, because a reader may have it open.
+    """
     found: dict[str, set[int]] = {}
     texts = [row.passport for record in store.collections.all() for row in store.generations.of_collection(record.id)]
     for path in store.data_dir.glob(f"collections/*/*/{PASSPORT_NAME}"):

@@ -1,7 +1,6 @@
 """Build a new generation's directory, from the published generation and what changed, or from the store alone."""
 
 import importlib.metadata
-import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -41,14 +40,7 @@ from elt_llm_core.index.fields import (
     write_fields,
 )
 from elt_llm_core.index.keyword_index import TermCounts, keyword_index_of, read_term_counts, write_keyword_index
-from elt_llm_core.index.passport import (
-    PASSPORT_NAME,
-    IndexLibrary,
-    Passport,
-    damaged_files,
-    file_hashes,
-    file_stamps,
-)
+from elt_llm_core.index.passport import PASSPORT_NAME, IndexLibrary, Passport, damaged_files, file_hashes, file_stamps
 from elt_llm_core.index.points import (
     NodeCodes,
     PointDatabase,
@@ -63,7 +55,7 @@ from elt_llm_core.index.usearch import GRAPH_NAME, USEARCH_FOLDER, GraphVectorSt
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.tree import GRAPH_FROM, ChromaSettings, IndexSettings
 from elt_llm_core.store.database import SqliteDatabase
-from elt_llm_core.store.disk import sync_tree
+from elt_llm_core.store.disk import link_or_copy, sync_tree
 from elt_llm_core.store.generations import PIN_NAME
 from elt_llm_core.store.records import EmbeddingFingerprint, GenerationRecord, utc_now
 from elt_llm_core.store.store import Store
@@ -301,7 +293,8 @@ class _Builder:
         self.directory.mkdir(parents=True, mode=0o700)
         (self.directory / PIN_NAME).touch()
         for name, source in (linked or {}).items():
-            _link(source, self.directory / name)
+            (self.directory / name).parent.mkdir(exist_ok=True)
+            link_or_copy(source, self.directory / name)
         write_arrays(self.directory, contents.arrays)
         save_array(self.directory / DIGESTS_NAME, contents.digests)
         write_fields(self.directory / FIELDS_NAME, contents.fields)
@@ -467,15 +460,6 @@ def _row(contents: _Contents, passport: Passport, *, fresh_base: int, changed: i
         collection_hash=hash_of_digests(contents.digests),
         passport=passport.to_json(),
     )
-
-
-def _link(source: Path, target: Path) -> None:
-    """Make a hard link, or a copy if the file system does not support links."""
-    target.parent.mkdir(exist_ok=True)
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)
 
 
 def _copy_chroma(source: Path, target: Path) -> None:

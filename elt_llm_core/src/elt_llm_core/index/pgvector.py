@@ -33,13 +33,7 @@ from elt_llm_core.index.points import (
 from elt_llm_core.settings.tree import GRAPH_FROM, ChromaSettings
 from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.conditions import DocumentConditions
-from elt_llm_core.store.postgres import (
-    POINTS_SCHEMA,
-    STORE_SCHEMA,
-    PostgresDatabase,
-    caller_settings,
-    grant_points,
-)
+from elt_llm_core.store.postgres import POINTS_SCHEMA, STORE_SCHEMA, PostgresDatabase, caller_settings, grant_points
 from elt_llm_core.store.records import OWNER_FIELDS, EmbeddingFingerprint
 from elt_llm_core.utilities import Closeable
 

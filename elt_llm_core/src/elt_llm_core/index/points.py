@@ -174,13 +174,7 @@ class LineageRecord:
 
     def save(self, lineage: StoredLineage) -> None:
         """Store the record of a lineage (generations that share points), replacing its earlier record."""
-        content = {
-            "name": lineage.name,
-            "settings": lineage.settings.model_dump(),
-            "fingerprint": asdict(lineage.fingerprint),
-            "home": lineage.home,
-            "kept": lineage.kept,
-        }
+        content = {**asdict(lineage), "settings": lineage.settings.model_dump()}
         self._put(lineage.name, json.dumps(content, indent=1))
 
     def remove(self, lineage: StoredLineage) -> None:

@@ -367,6 +367,14 @@ class PostgresDatabase(Database):
         return kind(message, hint=_HINTS.get(code, "Run: elt-llm doctor"))
 
 
+def has_database(workspace: Workspace, file_name: str, schema: str) -> bool:
+    """Return whether a workspace has this SQLite file or, with PostgreSQL, tables in this schema."""
+    if not workspace.is_shared:
+        return (workspace.folder / file_name).exists()
+    with closing(PostgresDatabase(workspace, schema)) as database:
+        return bool(database.schema_version())
+
+
 def as_server(database: Database) -> PostgresDatabase:
     """Return `database`, typed as a PostgresDatabase. Raises TypeError if it is an SQLite database."""
     if not isinstance(database, PostgresDatabase):
