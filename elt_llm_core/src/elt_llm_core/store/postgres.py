@@ -210,7 +210,7 @@ class PostgresDatabase(Database):
 
     def schema_version(self) -> int:
         """Return the number of the last schema step, or 0 if the database is empty."""
-        if self.rows("SELECT to_regclass(?)", (f"{self._schema}.schema_version",)) == [(None,)]:
+        if not self.has_table(f"{self._schema}.schema_version"):
             return 0
         return int(self.rows(f"SELECT coalesce(max(version), 0) FROM {self._schema}.schema_version")[0][0])
 
@@ -220,7 +220,7 @@ class PostgresDatabase(Database):
 
     def prepare(self) -> None:
         """Create the schema, if needed. Raises StoreError if the role has no right to do so."""
-        if self.rows("SELECT to_regclass(?)", (f"{self._schema}.schema_version",)) != [(None,)]:
+        if self.has_table(f"{self._schema}.schema_version"):
             return
         with self.transaction():
             self.execute(f"CREATE SCHEMA IF NOT EXISTS {self._schema}")
@@ -228,6 +228,10 @@ class PostgresDatabase(Database):
                 f"CREATE TABLE IF NOT EXISTS {self._schema}.schema_version"
                 " (version BIGINT PRIMARY KEY, workspace UUID NOT NULL DEFAULT gen_random_uuid())"
             )
+
+    def has_table(self, name: str) -> bool:
+        """Return whether a table exists, given its name with its schema."""
+        return self.rows("SELECT to_regclass(?)", (name,)) != [(None,)]
 
     def identity(self) -> str:
         """Return a random text that identifies this database. It was generated when the database was created."""
