@@ -200,17 +200,7 @@ def index_faults(store: IdVectorStore, arrays: GenerationArrays, changed: Sequen
         asked = np.ascontiguousarray(vectors[batch])
         found, _ = store.nearest(asked, min(RECALL_DEPTH, len(arrays.ids)))
         for place, ids, cosines in zip(batch, found, asked @ vectors.T, strict=True):
-            itself, share = _check_node(arrays, int(place), ids, cosines)
-            lost += not itself
-            recalls.append(share)
+            hits = arrays.positions(ids)
+            lost += not (place in hits or np.all(cosines[hits] >= cosines[place] - ROUNDING))
+            recalls.append(recall(cosines[hits], cosines[top_positions(cosines, RECALL_DEPTH)]))
     return search_faults(lost, recalls)
-
-
-def _check_node(
-    arrays: GenerationArrays, place: int, ids: list[str], cosines: NDArray[np.float32]
-) -> tuple[bool, float]:
-    """Return whether a search for a node's vector found that node, and its recall of the nearest neighbours."""
-    best = cosines[top_positions(cosines, min(RECALL_DEPTH, len(cosines)))]
-    found = cosines[arrays.positions(ids)]
-    itself = arrays.ids_at(np.array([place]))[0] in ids or bool(np.all(found >= cosines[place] - ROUNDING))
-    return itself, recall(found, best)

@@ -183,11 +183,12 @@ class QdrantPoints(Closeable):
             q.QueryRequest(query=vector.tolist(), filter=wanted, params=params, limit=count, with_payload=["node"])
             for vector in vectors
         ]
+        consistency = q.ReadConsistencyType.MAJORITY if self.settings.replicas > 1 else None
         found: list[list[str]] = []
         with _translated(self.settings):
             for start in range(0, len(requests), _ASKED_AT_ONCE):
                 asked = requests[start : start + _ASKED_AT_ONCE]
-                answers = self.client.query_batch_points(self.name, asked, consistency=self._consistency)
+                answers = self.client.query_batch_points(self.name, asked, consistency=consistency)
                 found += [[str(_payload(hit)["node"]) for hit in answer.points] for answer in answers]
         return found
 
@@ -221,12 +222,6 @@ class QdrantPoints(Closeable):
     def close(self) -> None:
         """Close the connection."""
         self.client.close()
-
-    @property
-    def _consistency(self) -> Any:
-        from qdrant_client import models as q
-
-        return q.ReadConsistencyType.MAJORITY if self.settings.replicas > 1 else None
 
     def _create(self) -> None:
         from qdrant_client import models as q

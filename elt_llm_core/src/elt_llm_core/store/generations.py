@@ -206,7 +206,7 @@ def pin_shared(
     for _ in range(_ATTEMPTS):
         if number is None:
             return None
-        key = _pin_key(collection, number)
+        key = lock_key("pin", collection, number)
         guarded = f"SELECT 1 FROM generations WHERE collection = {collection} AND number = {number}"
         if server.try_lock(key, shared=True, guarded=guarded):
             if pointer() == number:
@@ -233,15 +233,11 @@ def is_unpinned(database: Database, collection: int, number: int) -> bool:
     """Return whether no session of the database server pins a generation. With SQLite, files are locked instead."""
     if isinstance(database, SqliteDatabase):
         return True
-    server, key = as_server(database), _pin_key(collection, number)
+    server, key = as_server(database), lock_key("pin", collection, number)
     if not server.try_lock(key):
         return False
     server.unlock(key)
     return True
-
-
-def _pin_key(collection: int, number: int) -> int:
-    return lock_key("pin", collection, number)
 
 
 def discard_generation(directory: Path, trash: Path) -> bool:
