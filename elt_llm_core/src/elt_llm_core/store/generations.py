@@ -6,8 +6,8 @@ import os
 import shutil
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import astuple, replace
-from functools import partial
 from pathlib import Path
 
 from elt_llm_core.errors import StoreError, UsageError
@@ -152,18 +152,14 @@ _ATTEMPTS = 100  # to pin the published generation, since another one may be pub
 class GenerationPin:
     """A reader's pin, which keeps one generation on disk until `release` is called or the process ends."""
 
-    def __init__(self, number: int, descriptor: int | None, unpin: Callable[[], None] | None = None) -> None:
+    def __init__(self, number: int, held: ExitStack) -> None:
+        """Take over the locks that closing `held` releases."""
         self.number = number
-        self._descriptor, self._unpin = descriptor, unpin
+        self._held = held
 
     def release(self) -> None:
         """Release the pin. A second call does nothing."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
-        if self._unpin is not None:
-            unpin, self._unpin = self._unpin, None
-            unpin()
+        self._held.close()
 
 
 def pin_published(folder: Path, pointer: Callable[[], int | None]) -> GenerationPin | None:
@@ -178,9 +174,10 @@ def pin_published(folder: Path, pointer: Callable[[], int | None]) -> Generation
             return None
         descriptor = _lock(folder / str(number) / PIN_NAME, fcntl.LOCK_SH)
         if descriptor is not None:
-            if pointer() == number:
-                return GenerationPin(number, descriptor)
-            os.close(descriptor)
+            with ExitStack() as held:
+                held.callback(os.close, descriptor)
+                if pointer() == number:
+                    return GenerationPin(number, held.pop_all())
         elif pointer() == number and not (folder / str(number) / PIN_NAME).exists():
             break
         number = pointer()
@@ -215,18 +212,16 @@ def pin_shared(
         number = pointer()
     else:
         raise StoreError(f"'{folder.name}' is being published again and again.", hint="Run the same command again.")
-    unpin = partial(server.unlock, key, shared=True)
-    try:
-        if provide is None:
-            return GenerationPin(number, None, unpin)
-        provide(number)
-        descriptor = _lock(folder / str(number) / PIN_NAME, fcntl.LOCK_SH)
-        if descriptor is None:
-            raise StoreError(f"Files of generation {number} of '{folder.name}' are being deleted.", hint="Try again.")
-    except BaseException:
-        unpin()
-        raise
-    return GenerationPin(number, descriptor, unpin)
+    with ExitStack() as held:
+        held.callback(server.unlock, key, shared=True)
+        if provide is not None:
+            provide(number)
+            descriptor = _lock(folder / str(number) / PIN_NAME, fcntl.LOCK_SH)
+            if descriptor is None:
+                deleted = f"Files of generation {number} of '{folder.name}' are being deleted."
+                raise StoreError(deleted, hint="Try again.")
+            held.callback(os.close, descriptor)
+        return GenerationPin(number, held.pop_all())
 
 
 def is_unpinned(database: Database, collection: int, number: int) -> bool:
