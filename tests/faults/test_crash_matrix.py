@@ -13,7 +13,8 @@ from typing import Literal
 import pytest
 from elt_llm_core.collection.exporting import export_collection
 from elt_llm_core.collection.lifecycle import open_generation
-from elt_llm_core.collection.verification import find_store_damage, verify_collection
+from elt_llm_core.collection.verification import verify_collection
+from elt_llm_core.store.database import find_damage
 from elt_llm_core.store.store import open_store
 from elt_llm_core.utilities import Failpoint
 from old_stores import unpack
@@ -86,7 +87,7 @@ def _migrate(_scenes: Scenes, place: Path, failpoint: str) -> bool:
     unpack(OLD_STORE, place)
     killed = killed_by_failpoint(Work("create", place / "data", failpoint=failpoint))
     with writing(place / "data") as store:
-        assert find_store_damage(store) == []
+        assert find_damage(store.database) == []
         for record in store.collections.all():
             assert verify_collection(store, record.name, deep=True).damage == ()
     return killed
@@ -136,7 +137,7 @@ ROWS = [
 def _published(data_dir: Path) -> str:
     """Verify every byte of the published collection and return the hash of the collection."""
     with open_store(data_dir) as store:
-        assert find_store_damage(store) == []
+        assert find_damage(store.database) == []
         assert verify_collection(store, COLLECTION, deep=True).damage == ()
         assert store.database.rows("PRAGMA foreign_key_check") == []
         with open_generation(store, COLLECTION) as generation:

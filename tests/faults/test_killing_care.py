@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 from elt_llm_core.collection.exporting import export_collection
 from elt_llm_core.collection.lifecycle import open_generation, remove_leftovers
-from elt_llm_core.collection.verification import find_store_damage, verify_collection
+from elt_llm_core.collection.verification import verify_collection
 from elt_llm_core.errors import UnknownCollection, UsageError
+from elt_llm_core.store.database import find_damage
 from elt_llm_core.store.store import Store, open_store
 from processes.killing import Action, Moment, Scene, Work, do, killed_at, killed_by_failpoint, killed_within, seconds_of
 from sampling import sampled
@@ -72,7 +73,7 @@ def _sources(data_dir: Path) -> set[str]:
     """Read every text of the collection and return the sources that readers see."""
     with open_store(data_dir) as store, open_generation(store, COLLECTION) as generation:
         assert generation.notes == ()
-        assert find_store_damage(store) == []
+        assert find_damage(store.database) == []
         assert len(generation.nodes(generation.ids)) == generation.size
         return {document.source for document in generation.documents()}
 

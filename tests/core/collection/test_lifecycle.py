@@ -206,7 +206,7 @@ def test_readers_never_see_an_unpublished_generation(store: Store, embedding: Fa
     with open_generation(store, COLLECTION) as generation:
         assert generation.number == 1
     remove_leftovers(store)
-    assert not (store.folder(COLLECTION) / str(built.place.number)).exists()
+    assert not (store.folder(COLLECTION) / str(built.number)).exists()
 
 
 def test_an_updated_copy_of_an_index_has_the_ids_and_answers_of_a_fresh_index(

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from elt_llm_core.collection.lifecycle import open_generation
 from elt_llm_core.collection.recovery import RecoveryReport, recover
-from elt_llm_core.collection.verification import find_store_damage, verify_collection
+from elt_llm_core.collection.verification import verify_collection
 from elt_llm_core.errors import StoreError
 from elt_llm_core.progress import SilentListener
-from elt_llm_core.store.backups import rotate_backups
-from elt_llm_core.store.database import STORE_NAME
+from elt_llm_core.store.backups import backup_faults, rotate_backups
+from elt_llm_core.store.database import STORE_NAME, find_damage
 from elt_llm_core.store.documents import ForgottenDocument
 from elt_llm_core.store.lock import writer_lock
 from elt_llm_core.store.store import open_store
@@ -45,7 +45,7 @@ def overwrite(path: Path, start: int, data: bytes) -> None:
 def published(data_dir: Path) -> tuple[str, set[str]]:
     """Check that the store is undamaged, and return the published generation's hash and documents."""
     with open_store(data_dir) as store:
-        assert find_store_damage(store, deep=True) == []
+        assert [*find_damage(store.database), *backup_faults(store.data_dir)] == []
         assert verify_collection(store, COLLECTION, deep=True).damage == ()
         assert store.database.rows("PRAGMA foreign_key_check") == []
         with open_generation(store, COLLECTION) as generation:
@@ -117,7 +117,7 @@ def test_damage_to_a_page_of_the_store_file_loses_only_the_documents_on_that_pag
         report = recovered(damaged)
         lost = {document.path for document in report.documents}
         with open_store(damaged) as store:
-            assert find_store_damage(store) == []
+            assert find_damage(store.database) == []
             record = store.collections.get(COLLECTION)
             there = {document.source for document in store.documents.in_generation(record.id, record.published or 0)}
         assert there == before - lost or report.lost_rows
@@ -174,6 +174,6 @@ def test_a_damaged_store_of_an_older_schema_is_recovered_and_migrated(tmp_path: 
     report = recovered(tmp_path / "data")
     assert report.documents == ()
     with open_store(tmp_path / "data") as store:
-        assert find_store_damage(store, deep=True) == []
+        assert [*find_damage(store.database), *backup_faults(store.data_dir)] == []
         for name in ("birds", "boats"):
             assert verify_collection(store, name).damage == ()

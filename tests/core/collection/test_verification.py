@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 from elt_llm_core.collection.lifecycle import open_generation
-from elt_llm_core.collection.verification import find_store_damage, repair, verify_collection
+from elt_llm_core.collection.verification import repair, verify_collection
 from elt_llm_core.errors import StoreError
 from elt_llm_core.progress import SilentListener
+from elt_llm_core.store.database import find_damage
 from elt_llm_core.store.lock import writer_lock
 from elt_llm_core.store.store import Store, open_store
 from stored.shelf import COLLECTION, StoredLibrary, writing
@@ -87,7 +88,7 @@ def _is_whole(store: Store, made: StoredLibrary) -> None:
 def test_verification_reports_no_damage_for_an_unchanged_collection(made: StoredLibrary) -> None:
     with open_store(made.data_dir) as store:
         assert verify_collection(store, COLLECTION).damage == ()
-        assert find_store_damage(store) == []
+        assert find_damage(store.database) == []
 
 
 @pytest.mark.parametrize("harm", HARMS)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from elt_llm_core.collection.lifecycle import open_generation
-from elt_llm_core.collection.verification import find_store_damage, verify_collection
+from elt_llm_core.collection.verification import verify_collection
 from elt_llm_core.errors import OutdatedStore, StoreError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.store.backups import back_up, backup_faults, list_backups
-from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, SqliteDatabase
+from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, SqliteDatabase, find_damage
 from elt_llm_core.store.migrations import migrate
 from elt_llm_core.store.store import open_store
 from elt_llm_core.utilities import FAILPOINT_VARIABLE
@@ -59,7 +59,7 @@ def test_writing_to_a_store_with_an_old_schema_backs_up_and_migrates_the_store(o
     before = _rows_of(old / STORE_NAME)
     with writing(old) as store:
         assert store.database.schema_version() == STORE_VERSION
-        assert find_store_damage(store, deep=True) == []
+        assert [*find_damage(store.database), *backup_faults(store.data_dir)] == []
     [backup] = list_backups(old)
     assert backup.name.startswith("store-schema-1-")
     assert backup.stat().st_mode & 0o777 == 0o600
@@ -123,7 +123,7 @@ def _check_unharmed(old: Path, before: list[tuple[object, ...]]) -> None:
     assert _version_of(old / STORE_NAME) in range(1, STORE_VERSION + 1)  # each step of a migration is one transaction
     assert _rows_of(old / STORE_NAME) == before
     with writing(old) as store:
-        assert find_store_damage(store, deep=True) == []
+        assert [*find_damage(store.database), *backup_faults(store.data_dir)] == []
         assert all(verify_collection(store, name).damage == () for name in HASHES)
     assert len(list_backups(old)) in (1, 2)
     assert backup_faults(old) == []
@@ -176,8 +176,8 @@ def test_a_damaged_backup_of_the_store_is_reported(old: Path) -> None:
     with writing(old) as store:
         [backup] = list_backups(old)
         backup.write_bytes(b"no database at all, but long enough to be looked at")
-        assert str(backup) in find_store_damage(store, deep=True)[0]
-        assert find_store_damage(store) == []
+        assert str(backup) in backup_faults(store.data_dir)[0]
+        assert find_damage(store.database) == []
 
 
 def test_a_migration_without_disk_space_for_a_backup_changes_nothing(old: Path) -> None:

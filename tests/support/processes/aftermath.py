@@ -1,9 +1,9 @@
 """Checks of the collection after an interrupted ingest, and after the ingest was repeated."""
 
 from elt_llm_core.collection.lifecycle import open_generation
-from elt_llm_core.collection.verification import find_store_damage, verify_collection
+from elt_llm_core.collection.verification import verify_collection
 from elt_llm_core.errors import StoreError, UnknownCollection, UsageError
-from elt_llm_core.store.database import STORE_NAME
+from elt_llm_core.store.database import STORE_NAME, find_damage
 from elt_llm_core.store.lock import lock_holder
 from elt_llm_core.store.store import Store, open_store
 from processes.killing import Scene, Work, do
@@ -37,7 +37,7 @@ def check_what_is_left(work: Work, scene: Scene) -> str | None:
             return None
         raise
     with store:
-        assert find_store_damage(store) == []
+        assert find_damage(store.database) == []
         assert store.database.rows("PRAGMA integrity_check") == [("ok",)]
         seen = hash_seen(store)
         assert seen in scene.hashes

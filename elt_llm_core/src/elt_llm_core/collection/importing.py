@@ -27,14 +27,7 @@ from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.tree import GRAPH_FROM, ChromaSettings, IndexSettings
 from elt_llm_core.store.collections import check_collection_name
 from elt_llm_core.store.disk import generation_size, require_space
-from elt_llm_core.store.records import (
-    CollectionRecord,
-    GenerationRecord,
-    NewDocument,
-    NewNode,
-    document_id,
-    sha256,
-)
+from elt_llm_core.store.records import CollectionRecord, GenerationRecord, NewDocument, NewNode, document_id, sha256
 from elt_llm_core.store.store import Store
 from elt_llm_core.text.languages import languages
 from elt_llm_core.text.outline import Section

@@ -18,7 +18,7 @@ from elt_llm_core.errors import (
     StoreError,
     UsageError,
 )
-from elt_llm_core.index.builder import BaseGeneration, BuildTarget, BuiltGeneration, GenerationRecipe, build_generation
+from elt_llm_core.index.builder import BaseGeneration, BuildTarget, GenerationRecipe, build_generation
 from elt_llm_core.index.contents import DIGESTS_NAME, hash_of_digests, load_array
 from elt_llm_core.index.passport import PASSPORT_NAME, Passport, passport_on_disk
 from elt_llm_core.index.qdrant import PointDatabases, check_place, lineages_of, point_databases
@@ -30,7 +30,7 @@ from elt_llm_core.store.conditions import DocumentConditions
 from elt_llm_core.store.disk import generation_size, require_space, sync_file
 from elt_llm_core.store.erasure import SweepCounts, sweep
 from elt_llm_core.store.generations import discard_generation
-from elt_llm_core.store.records import CollectionRecord, EmbeddingFingerprint, GenerationRecord, utc_now
+from elt_llm_core.store.records import CollectionRecord, EmbeddingFingerprint, GenerationRecord
 from elt_llm_core.store.store import Store, uploads_folder
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_core.utilities import Failpoint, failpoint
@@ -120,10 +120,8 @@ def publish(
     record = store.collections.get(name)
     base = None
     if record.published is not None and not afresh:
-        row, directory = (
-            store.generations.get(record.id, record.published),
-            store.folder(record.name) / str(record.published),
-        )
+        row = store.generations.get(record.id, record.published)
+        directory = store.folder(record.name) / str(record.published)
         lineage = Passport.from_json(row.passport).lineage
         if store.workspace.is_shared:
             provide_files(store, record, record.published)
@@ -132,13 +130,13 @@ def publish(
             record=row,
             directory=directory,
             versions=tuple(store.generations.versions(record.id, record.published)),
-            is_latest=not lineage or max(generations_of_lineage(store, lineage)) == record.published,
+            is_latest=not lineage or max(_numbers_by_lineage(store)[lineage]) == record.published,
         )
-    built = build_next_generation(store, record, versions, recipe, base, progress)
-    row = generation_row(built)
+    row = build_next_generation(store, record, versions, recipe, base, progress)
     with failpoint(Failpoint.PUBLISH):
-        store.generations.publish(record.id, row, built.versions, built_upon=record.published, rolled_back=rolled_back)
-    digest, afresh = row.collection_hash.hex(), built.fresh_base == row.number
+        numbers = sorted(versions)
+        store.generations.publish(record.id, row, numbers, built_upon=record.published, rolled_back=rolled_back)
+    digest, afresh = row.collection_hash.hex(), row.fresh_base == row.number
     return PublishedGeneration(name, row.number, row.documents, row.nodes, digest, afresh=afresh)
 
 
@@ -255,11 +253,11 @@ def build_next_generation(
     recipe: GenerationRecipe,
     base: BaseGeneration | None,
     progress: ProgressListener,
-) -> BuiltGeneration:
-    """Build a generation under an unused number and flush its files to disk.
+) -> GenerationRecord:
+    """Build a generation under an unused number, flush its files to disk, and return its row.
 
-    The generation has no row in the store yet, so a crash leaves only files that will be removed later. Raises
-    StoreError if the disk is full.
+    The row is not in the store yet, so a crash leaves only files that will be removed later. Raises StoreError if the
+    disk is full.
     """
     folder = store.folder(record.name)
     size = generation_size(store.nodes.count(versions), recipe.fingerprint.dimension)
@@ -358,8 +356,8 @@ def rebuild_generation(store: Store, name: str, number: int, progress: ProgressL
     generation = store.generations.get(record.id, number)
     versions = store.generations.versions(record.id, number)
     built = build_next_generation(store, record, versions, generation_recipe(generation), None, progress)
-    store.generations.replace(record.id, number, generation_row(built), versions)
-    return built.place.number
+    store.generations.replace(record.id, number, built, versions)
+    return built.number
 
 
 def generation_recipe(generation: GenerationRecord) -> GenerationRecipe:
@@ -379,20 +377,6 @@ def passport_recipe(passport: Passport) -> GenerationRecipe:
     )
 
 
-def generation_row(built: BuiltGeneration) -> GenerationRecord:
-    """Return the row that records a generation in the store. The generation's directory must be complete."""
-    return GenerationRecord(
-        number=built.place.number,
-        created_at=utc_now(),
-        fresh_base=built.fresh_base,
-        changed_since_fresh=built.changed_since_fresh,
-        documents=len(built.versions),
-        nodes=built.nodes,
-        collection_hash=built.collection_hash,
-        passport=built.passport.to_json(),
-    )
-
-
 def _trash_folder(store: Store, folder: Path) -> None:
     """Delete a collection's folder, except for generations that a reader pins."""
     if not folder.is_dir():
@@ -405,14 +389,6 @@ def _trash_folder(store: Store, folder: Path) -> None:
 
 def _subfolders(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.is_dir())
-
-
-def generations_of_lineage(store: Store, lineage: str) -> list[int]:
-    """Return the numbers of the generations, ascending, that share the points (vectors in a database) of a lineage.
-
-    A generation without a row still counts while its directory exists, because a reader may have it open.
-    """
-    return _numbers_by_lineage(store).get(lineage, [])
 
 
 def collect_points(store: Store) -> tuple[str, ...]:
@@ -463,6 +439,10 @@ def databases_of(store: Store) -> Sequence[str]:
 
 
 def _numbers_by_lineage(store: Store) -> dict[str, list[int]]:
+    """Return the numbers of the generations, ascending, that share the points (vectors in a database) of each lineage.
+
+    A generation without a row still counts while its directory exists, because a reader may have it open.
+    """
     found: dict[str, set[int]] = {}
     texts = [row.passport for record in store.collections.all() for row in store.generations.of_collection(record.id)]
     for path in store.data_dir.glob(f"collections/*/*/{PASSPORT_NAME}"):

@@ -1,10 +1,9 @@
 """Recover from a damaged store: build a new store from all undamaged rows, and list what is lost."""
 
-import os
 import shutil
 from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,8 +16,8 @@ from elt_llm_core.index.contents import ARRAY_PARTS, collection_hash, read_array
 from elt_llm_core.index.passport import PASSPORT_NAME, Passport, damaged_files_in
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.store.backups import BACKUPS_FOLDER
-from elt_llm_core.store.database import STORE_NAME, Database, SqliteDatabase, find_damage
-from elt_llm_core.store.disk import require_space, sync_file
+from elt_llm_core.store.database import STORE_NAME, Database, SqliteDatabase, find_damage_in_file
+from elt_llm_core.store.disk import link_or_copy, require_space, sync_file
 from elt_llm_core.store.documents import file_versions_of
 from elt_llm_core.store.migrations import migrate
 from elt_llm_core.store.records import CollectionRecord, GenerationRecord, document_id, utc_now
@@ -66,7 +65,7 @@ def recover(data_dir: Path, progress: ProgressListener) -> RecoveryReport | None
     path, workspace = data_dir / STORE_NAME, data_dir / RECOVERY_FOLDER
     if path.is_file():
         empty_log(path)
-        if not _damage_of(path):
+        if not find_damage_in_file(path):
             return None
         require_space(data_dir, 3 * path.stat().st_size, "a recovered store")
     shutil.rmtree(workspace, ignore_errors=True)
@@ -92,14 +91,6 @@ def recover(data_dir: Path, progress: ProgressListener) -> RecoveryReport | None
     kept = _replace_store(path, workspace)
     names = sorted({*incomplete, *(lost.collection for lost in documents)})
     return RecoveryReport(_shown(rows, path), str(kept or ""), rows.copied, rows.lost, documents, tuple(names))
-
-
-def _damage_of(path: Path) -> list[str]:
-    try:
-        with closing(SqliteDatabase(path, for_writing=False)) as database:
-            return find_damage(database)
-    except StoreError as error:
-        return [str(error)]
 
 
 def _shown(rows: SalvagedRows, path: Path) -> str:
@@ -295,10 +286,7 @@ def _replace_store(path: Path, workspace: Path) -> Path | None:
         folder.mkdir(mode=0o700, exist_ok=True)
         kept = folder / f"damaged-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.sqlite3"
         kept.unlink(missing_ok=True)
-        try:
-            os.link(path, kept)
-        except OSError:  # a file system without hard links
-            shutil.copy2(path, kept)
+        link_or_copy(path, kept)
         sync_file(folder)
     for ending in ("-wal", "-shm"):
         path.with_name(path.name + ending).unlink(missing_ok=True)

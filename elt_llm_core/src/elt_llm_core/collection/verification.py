@@ -17,8 +17,6 @@ from elt_llm_core.index.qdrant import point_databases
 from elt_llm_core.index.usearch import GraphVectorStore, graph_faults
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.tree import ChromaSettings
-from elt_llm_core.store.backups import backup_faults
-from elt_llm_core.store.database import find_damage
 from elt_llm_core.store.disk import can_write
 from elt_llm_core.store.generations import discard_generation
 from elt_llm_core.store.records import CollectionRecord, GenerationRecord
@@ -94,12 +92,6 @@ def verify_collection(store: Store, name: str, *, deep: bool = False) -> Verific
             lost = find_unsound_rows(store, record, generation)
         damage += [GenerationDamage(name, generation.number, fault, healable=False) for fault in lost]
     return VerificationResult(tuple(damage), tuple(unchecked), published=record.published is not None)
-
-
-def find_store_damage(store: Store, *, deep: bool = False) -> list[str]:
-    """Return the faults in the store's structure and rows and, if `deep`, in its backups."""
-    found = find_damage(store.database)
-    return found + backup_faults(store.data_dir) if deep else found
 
 
 def repair(store: Store, damage: Sequence[GenerationDamage], progress: ProgressListener) -> list[tuple[int, int]]:

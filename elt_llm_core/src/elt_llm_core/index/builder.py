@@ -1,7 +1,6 @@
 """Build a new generation's directory, from the published generation and what changed, or from the store alone."""
 
 import importlib.metadata
-import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -19,7 +18,7 @@ from elt_llm_core.index.contents import (
     VECTORS_NAME,
     GenerationArrays,
     GenerationChange,
-    NodeIds,
+    GenerationContents,
     clear_reserved_bytes,
     hash_of_digests,
     load_array,
@@ -41,31 +40,24 @@ from elt_llm_core.index.fields import (
     write_fields,
 )
 from elt_llm_core.index.keyword_index import TermCounts, keyword_index_of, read_term_counts, write_keyword_index
-from elt_llm_core.index.passport import (
-    PASSPORT_NAME,
-    IndexLibrary,
-    Passport,
-    damaged_files,
-    file_hashes,
-    file_stamps,
-)
+from elt_llm_core.index.passport import PASSPORT_NAME, IndexLibrary, Passport, damaged_files, file_hashes, file_stamps
 from elt_llm_core.index.points import (
     NodeCodes,
     PointDatabase,
     PointsChange,
-    PointsTarget,
     PointsView,
     points_change,
     points_faults,
+    write_points,
 )
 from elt_llm_core.index.qdrant import check_place, lineages_of, point_databases
 from elt_llm_core.index.usearch import GRAPH_NAME, USEARCH_FOLDER, GraphVectorStore, build_graph, graph_faults
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.tree import GRAPH_FROM, ChromaSettings, IndexSettings
 from elt_llm_core.store.database import SqliteDatabase
-from elt_llm_core.store.disk import sync_tree
+from elt_llm_core.store.disk import link_or_copy, sync_tree
 from elt_llm_core.store.generations import PIN_NAME
-from elt_llm_core.store.records import EmbeddingFingerprint, GenerationRecord
+from elt_llm_core.store.records import EmbeddingFingerprint, GenerationRecord, utc_now
 from elt_llm_core.store.store import Store
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_core.utilities import Failpoint, failpoint
@@ -130,19 +122,6 @@ class BaseGeneration:
 _LINKED = (VECTORS_NAME, f"{USEARCH_FOLDER}/{GRAPH_NAME}")
 
 
-@dataclass(frozen=True)
-class BuiltGeneration:
-    """A generation with a finished and verified directory, which is not yet recorded in the store."""
-
-    place: BuildTarget
-    versions: tuple[int, ...]
-    nodes: int
-    collection_hash: bytes
-    passport: Passport
-    fresh_base: int
-    changed_since_fresh: int
-
-
 @failpoint(Failpoint.INDEX)
 def build_generation(
     store: Store,
@@ -151,8 +130,8 @@ def build_generation(
     recipe: GenerationRecipe,
     base: BaseGeneration | None,
     progress: ProgressListener,
-) -> BuiltGeneration:
-    """Build and verify the generation's directory. No text is embedded.
+) -> GenerationRecord:
+    """Build and verify the generation's directory. No text is embedded. Returns the row to add to the store.
 
     With the published generation `base`, only new and changed nodes are read, unless there are too many of them.
     """
@@ -188,7 +167,7 @@ class _Builder:
         """The directory of the new generation."""
         return self.place.directory
 
-    def fresh(self, versions: Sequence[int]) -> BuiltGeneration:
+    def fresh(self, versions: Sequence[int]) -> GenerationRecord:
         """Build the generation from the store alone, without the files of an earlier one."""
         contents = read_contents(self.store, versions, self.recipe.fingerprint)
         size = len(contents.nodes)
@@ -204,14 +183,13 @@ class _Builder:
         if self.recipe.index.backend != "local" and size >= 2:
             lineage, faults = self._fresh_points(written)
         elif size >= 2:
-            faults = self._fresh_index(contents.vectors, contents.arrays, library)
+            faults = self._fresh_index(contents, library)
         for fault in faults:
             self.progress.note(f"The vector index is not used; vectors are searched exactly instead: {fault}")
         passport = self._finish(size, library, exact=size < 2 or bool(faults), lineage=lineage)
-        digest = hash_of_digests(digests)
-        return BuiltGeneration(self.place, contents.versions, size, digest, passport, self.place.number, 0)
+        return _row(written, passport, fresh_base=self.place.number, changed=0)
 
-    def updated(self, versions: Sequence[int], base: BaseGeneration) -> BuiltGeneration | None:
+    def updated(self, versions: Sequence[int], base: BaseGeneration) -> GenerationRecord | None:
         """Build the generation by changing copies of the published one's files where nodes changed.
 
         Returns None if the published generation is damaged or was built with other parameters, if more than a tenth of
@@ -248,8 +226,7 @@ class _Builder:
         known = {name: passport.files[name] for name in present}
         lineage = passport.lineage
         passport = self._finish(size, passport.index, exact=passport.exact, known=known, lineage=lineage)
-        digest = hash_of_digests(contents.digests)
-        return BuiltGeneration(self.place, change.versions, size, digest, passport, base.record.fresh_base, changed)
+        return _row(contents, passport, fresh_base=base.record.fresh_base, changed=changed)
 
     def _is_alike(self, passport: Passport) -> bool:
         recipe = self.recipe
@@ -316,7 +293,8 @@ class _Builder:
         self.directory.mkdir(parents=True, mode=0o700)
         (self.directory / PIN_NAME).touch()
         for name, source in (linked or {}).items():
-            _link(source, self.directory / name)
+            (self.directory / name).parent.mkdir(exist_ok=True)
+            link_or_copy(source, self.directory / name)
         write_arrays(self.directory, contents.arrays)
         save_array(self.directory / DIGESTS_NAME, contents.digests)
         write_fields(self.directory / FIELDS_NAME, contents.fields)
@@ -324,18 +302,18 @@ class _Builder:
         index = keyword_index_of(contents.counts, self.recipe.tokeniser)
         write_keyword_index(self.directory, index, contents.counts)
 
-    def _fresh_index(self, vectors: NDArray[np.float32], arrays: GenerationArrays, library: IndexLibrary) -> list[str]:
+    def _fresh_index(self, contents: GenerationContents, library: IndexLibrary) -> list[str]:
         """Build the vector index and return its faults. An index with faults is deleted."""
         if library == "usearch":
-            build_graph(self.directory, vectors, self.recipe.chroma)
-            faults = self._graph_faults(arrays, fresh=True)
+            build_graph(self.directory, contents.vectors, self.recipe.chroma)
+            faults = self._graph_faults(contents.arrays, fresh=True)
         else:
             from elt_llm_core.index.chroma import create_chroma, index_faults
 
-            with create_chroma(self.directory / CHROMA_FOLDER, self.recipe.chroma, len(vectors)) as index:
-                index.store.put(NodeIds(arrays.ids), vectors)
+            with create_chroma(self.directory / CHROMA_FOLDER, self.recipe.chroma, len(contents.nodes)) as index:
+                index.store.put(contents.ids, contents.vectors)
                 with failpoint(Failpoint.VERIFY):
-                    faults = index_faults(index.store, arrays, ())
+                    faults = index_faults(index.store, contents.arrays, ())
         if faults:
             for folder in (CHROMA_FOLDER, USEARCH_FOLDER):
                 shutil.rmtree(self.directory / folder, ignore_errors=True)
@@ -370,9 +348,8 @@ class _Builder:
         with self._database() as database:
             lineage = lineages_of(self.store).start(self.recipe.index, self.recipe.fingerprint).name
             view = PointsView(lineage, self.place.number)
-            every = np.arange(len(contents.arrays.ids))
-            target = PointsTarget(database, view, self.place.collection, contents.arrays, contents.codes)
-            target.write(PointsChange(every, ()))
+            every = PointsChange(np.arange(len(contents.arrays.ids)), ())
+            write_points(database, view, self.place.collection, (contents.arrays, contents.codes), every)
             with failpoint(Failpoint.VERIFY):
                 faults = points_faults(database, view, contents.arrays)
         return "" if faults else lineage, faults
@@ -387,15 +364,15 @@ class _Builder:
     ) -> list[str]:
         """Write only the points (vectors in a database) that the base generation lacks, and return the faults."""
         former = open_fields(base.directory / FIELDS_NAME, before.fields)
-        codes = contents.codes
-        pairs = (before, NodeCodes.of(former, len(before.ids))), (contents.arrays, codes)
-        change, record = points_change(*pairs, added), lineages_of(self.store)
+        coded = contents.arrays, contents.codes
+        change = points_change((before, NodeCodes.of(former, len(before.ids))), coded, added)
+        record = lineages_of(self.store)
         with self._database() as database:
             if lineage := record.find(passport.lineage):
                 record.save(replace(lineage, kept=None))
             database.rewind(PointsView(passport.lineage, base.record.number))
             view = PointsView(passport.lineage, self.place.number)
-            PointsTarget(database, view, self.place.collection, contents.arrays, codes).write(change)
+            write_points(database, view, self.place.collection, coded, change)
             with failpoint(Failpoint.VERIFY):
                 return points_faults(database, view, contents.arrays, change.written)
 
@@ -471,13 +448,18 @@ class _Builder:
         return passport
 
 
-def _link(source: Path, target: Path) -> None:
-    """Make a hard link, or a copy if the file system does not support links."""
-    target.parent.mkdir(exist_ok=True)
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)
+def _row(contents: _Contents, passport: Passport, *, fresh_base: int, changed: int) -> GenerationRecord:
+    """Return the row that records a generation in the store. The generation's directory must be complete."""
+    return GenerationRecord(
+        number=passport.number,
+        created_at=utc_now(),
+        fresh_base=fresh_base,
+        changed_since_fresh=changed,
+        documents=len(contents.versions),
+        nodes=passport.nodes,
+        collection_hash=hash_of_digests(contents.digests),
+        passport=passport.to_json(),
+    )
 
 
 def _copy_chroma(source: Path, target: Path) -> None:

@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
 from elt_llm_core.errors import CorruptIndex
-from elt_llm_core.index.contents import ROUNDING, GenerationArrays, recall, top_positions
+from elt_llm_core.index.contents import (
+    RECALL_DEPTH,
+    ROUNDING,
+    SAMPLE_SIZE,
+    GenerationArrays,
+    recall,
+    search_faults,
+    top_positions,
+)
 from elt_llm_core.settings.tree import ChromaSettings
 from elt_llm_core.utilities import Closeable
 
@@ -171,9 +179,6 @@ def _chroma_failures(action: str) -> Iterator[None]:
         raise CorruptIndex(f"Chroma cannot {action}: {error}.", hint="Run: elt-llm verify") from error
 
 
-SAMPLE_SIZE = 200  # nodes
-RECALL_DEPTH = 10  # nearest neighbours
-MIN_RECALL = 0.99
 _ROW_BATCH = 100  # nodes whose cosines with all nodes are in memory at once
 
 
@@ -195,20 +200,7 @@ def index_faults(store: IdVectorStore, arrays: GenerationArrays, changed: Sequen
         asked = np.ascontiguousarray(vectors[batch])
         found, _ = store.nearest(asked, min(RECALL_DEPTH, len(arrays.ids)))
         for place, ids, cosines in zip(batch, found, asked @ vectors.T, strict=True):
-            itself, share = _check_node(arrays, int(place), ids, cosines)
-            lost += not itself
-            recalls.append(share)
-    faults = [f"{lost} of {len(places)} searches for a node's vector do not find the node."] if lost else []
-    if np.mean(recalls) < MIN_RECALL:
-        faults.append(f"Recall@{RECALL_DEPTH} against exact search is {np.mean(recalls):.3f}.")
-    return faults
-
-
-def _check_node(
-    arrays: GenerationArrays, place: int, ids: list[str], cosines: NDArray[np.float32]
-) -> tuple[bool, float]:
-    """Return whether a search for a node's vector found that node, and its recall of the nearest neighbours."""
-    best = cosines[top_positions(cosines, min(RECALL_DEPTH, len(cosines)))]
-    found = cosines[arrays.positions(ids)]
-    itself = arrays.ids_at(np.array([place]))[0] in ids or bool(np.all(found >= cosines[place] - ROUNDING))
-    return itself, recall(found, best)
+            hits = arrays.positions(ids)
+            lost += not (place in hits or np.all(cosines[hits] >= cosines[place] - ROUNDING))
+            recalls.append(recall(cosines[hits], cosines[top_positions(cosines, RECALL_DEPTH)]))
+    return search_faults(lost, recalls)

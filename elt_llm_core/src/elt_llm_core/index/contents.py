@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,50 +24,6 @@ IDS_NAME, VECTORS_NAME, FIELDS_NAME, DIGESTS_NAME = "ids.npy", "vectors.npy", "f
 CHANGED_NAME, ROWS_NAME = "changed_vectors.npy", "vector_rows.npy"
 ARRAY_PARTS = (IDS_NAME, VECTORS_NAME, CHANGED_NAME, ROWS_NAME, FIELDS_NAME)
 """The files and the folder that `read_arrays` reads. Damage to them would change answers."""
-_IDS_AT_ONCE = 10_000  # ids that are decoded at the same time
-
-
-class NodeIds(Sequence[str]):
-    """The sorted node ids of a generation, decoded on access. A list of them would take 90 bytes of memory per id."""
-
-    def __init__(self, values: NDArray[np.bytes_]) -> None:
-        self._values = values
-
-    def __len__(self) -> int:
-        """Return the number of ids."""
-        return len(self._values)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        """Return one id, or a list of ids."""
-        found = self._values[index]
-        return [value.decode() for value in found.tolist()] if isinstance(index, slice) else bytes(found).decode()
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether another sequence contains the same ids in the same order."""
-        return isinstance(other, Sequence) and list(self) == list(other)
-
-    def __hash__(self) -> int:
-        """Return a hash that is equal for equal ids."""
-        return hash(self._values.tobytes())
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield all ids, ascending."""
-        for start in range(0, len(self), _IDS_AT_ONCE):
-            yield from self[start : start + _IDS_AT_ONCE]
-
-    def __contains__(self, node_id: object) -> bool:
-        """Return whether the generation has a node with this id. Uses binary search."""
-        if not isinstance(node_id, str):
-            return False
-        wanted = np.array(node_id.encode(), dtype="S")
-        place = int(np.searchsorted(self._values, wanted))
-        return place < len(self) and bool(self._values[place] == wanted)
 
 
 class SegmentedVectors:
@@ -131,19 +87,11 @@ class GenerationArrays:
         """Return the node ids at these positions of the arrays."""
         return [value.decode() for value in self.ids[positions].tolist()]
 
-    def exact_search(
-        self, vector: NDArray[np.float32], top_k: int, mask: NDArray[np.bool_] | None = None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return positions and cosines of the `top_k` nearest vectors, best first, ties by id.
-
-        Only vectors whose `mask`, shape (n,), is true are searched.
-        """
-        cosines = self.vectors @ vector.astype(np.float32)
-        if mask is not None:
-            cosines = np.where(mask, cosines, -np.inf).astype(np.float32)
-        order = top_positions(cosines, top_k)
-        order = order[np.isfinite(cosines[order])]
-        return order, cosines[order]
+    def exact_search(self, vector: NDArray[np.float32], top_k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return positions and cosines of the `top_k` nearest vectors, best first, ties by id."""
+        cosines = self.vectors @ vector
+        best = top_positions(cosines, top_k)
+        return best, cosines[best]
 
 
 def top_positions(scores: NDArray[np.float32], top_k: int) -> NDArray[np.int64]:
@@ -166,6 +114,25 @@ def recall(found: NDArray[np.float32], nearest: NDArray[np.float32]) -> float:
     result tied with the last of `nearest` counts as found.
     """
     return min(1.0, np.count_nonzero(found >= nearest[-1] - ROUNDING) / len(nearest)) if len(nearest) else 1.0
+
+
+SAMPLE_SIZE = 200  # nodes whose vectors are searched for, to check a vector index
+RECALL_DEPTH = 10  # nearest neighbours
+MIN_RECALL = 0.99
+
+
+def search_faults(lost: int, recalls: Sequence[float], least: float = MIN_RECALL, most_lost: float = 0) -> list[str]:
+    """Return the faults of a vector index, given the results of searches for the vectors of sampled nodes.
+
+    `lost` of the searches did not find the node itself; up to `most_lost` are accepted. `recalls` has the recall@10 of
+    each search, and their mean must reach `least`.
+    """
+    faults = (
+        [f"{lost} of {len(recalls)} searches for a node's vector do not find the node."] if lost > most_lost else []
+    )
+    if recalls and np.mean(recalls) < least:
+        faults.append(f"Recall@{RECALL_DEPTH} against exact search is {np.mean(recalls):.3f}.")
+    return faults
 
 
 def write_arrays(directory: Path, arrays: GenerationArrays) -> None:

@@ -19,7 +19,7 @@ from elt_llm_core.text.stems import KeywordTokeniser
 
 BM25_FOLDER = "bm25"
 COUNTS_NAME = "counts.npy"
-SMALL_INDEX = 4000  # nodes; up to this size, scores are computed without bm25s
+SMALL_INDEX = 4000  # nodes; up to this size, all nodes are scored at once, and the latest scores are kept
 K1, B = 1.5, 0.75  # the parameters of BM25
 _NO_FACTORS: Mapping[str, float] = {}
 
@@ -68,8 +68,9 @@ class KeywordIndex:
         self, stems: Sequence[str], positions: NDArray[np.int64] | None, factors: Mapping[str, float] = _NO_FACTORS
     ) -> NDArray[np.float32]:
         """Return the sum of these stems' scores for each node, or for the nodes at `positions`."""
-        if positions is None and not factors:
-            return self._sums_of_all(stems)
+        if positions is None and not factors and self.bm25 is not None and (known := self._token_ids(stems)):
+            scores: NDArray[np.float32] = self.bm25.get_scores_from_ids(known)
+            return scores
         sums = np.zeros(self.size if positions is None else len(positions), dtype=np.float32)
         for stem in stems:
             nodes, shares = self._postings(stem)  # ascending, as bm25s sorts them
@@ -81,21 +82,6 @@ class KeywordIndex:
                 places = np.minimum(np.searchsorted(nodes, positions.astype(nodes.dtype)), len(nodes) - 1)
                 sums += np.where(nodes[places] == positions, shares[places], np.float32(0))
         return sums
-
-    def _sums_of_all(self, stems: Sequence[str]) -> NDArray[np.float32]:
-        known = self._token_ids(stems)
-        if self.bm25 is None or not known:
-            return np.zeros(self.size, dtype=np.float32)
-        if self.size > SMALL_INDEX:
-            scores: NDArray[np.float32] = self.bm25.get_scores_from_ids(known)
-            return scores
-        # For few nodes, this loop computes the same sums as bm25s in a tenth of the time.
-        scores = np.zeros(self.size, dtype=np.float32)
-        starts, nodes, weights = (self.bm25.scores[name] for name in ("indptr", "indices", "data"))
-        for token in known:
-            start, end = starts[token], starts[token + 1]
-            scores[nodes[start:end]] += weights[start:end]
-        return scores
 
     def document_frequency(self, stem: str, mask: NDArray[np.bool_] | None = None) -> int:
         """Return the number of nodes that contain a stem, counting only nodes allowed by `mask`, shape (size,)."""

@@ -133,9 +133,7 @@ class LocalIndex:
             best = top_positions(cosines, most)
             return self._ranking(places[best], cosines[best])
         if type(self.vector_store) is ExactVectorStore:
-            cosines = vectors @ vector
-            best = top_positions(cosines, most)
-            return self._ranking(best, cosines[best])
+            return self._ranking(*self.arrays.exact_search(vector, most))
         found = self.vector_store.query(VectorStoreQuery(query_embedding=vector.tolist(), similarity_top_k=most))
         hits = zip(found.ids or [], found.similarities or [], strict=True)
         return [(node_id, float(score)) for node_id, score in sorted(hits, key=lambda hit: (-hit[1], hit[0]))]

@@ -33,13 +33,7 @@ from elt_llm_core.index.points import (
 from elt_llm_core.settings.tree import GRAPH_FROM, ChromaSettings
 from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.conditions import DocumentConditions
-from elt_llm_core.store.postgres import (
-    POINTS_SCHEMA,
-    STORE_SCHEMA,
-    PostgresDatabase,
-    caller_settings,
-    grant_points,
-)
+from elt_llm_core.store.postgres import POINTS_SCHEMA, STORE_SCHEMA, PostgresDatabase, caller_settings, grant_points
 from elt_llm_core.store.records import OWNER_FIELDS, EmbeddingFingerprint
 from elt_llm_core.utilities import Closeable
 
@@ -86,7 +80,7 @@ class PgvectorPoints(Closeable):
     def prepare(self) -> None:
         """Create the extension and the schema if needed. Write and delete one point as a check."""
         with _translated():
-            if not self._exists(_LINEAGES):
+            if not self.database.has_table(_LINEAGES):
                 with self.database.transaction():
                     self.database.execute(f"CREATE SCHEMA IF NOT EXISTS {POINTS_SCHEMA}")
                     self.database.execute(f"CREATE TABLE {_LINEAGES} (name TEXT PRIMARY KEY, record TEXT NOT NULL)")
@@ -100,7 +94,7 @@ class PgvectorPoints(Closeable):
         """Undo what was written for generations later than that of `view`, as by a publish that crashed."""
         table, number = table_name(view.lineage), view.generation
         with _translated():
-            if self._exists(table):
+            if self.database.has_table(table):
                 self.database.execute(f"DELETE FROM {table} WHERE born > ?", (number,))  # noqa: S608
                 statement = f"UPDATE {table} SET died = {ALIVE} WHERE died > ? AND died < {ALIVE}"  # noqa: S608
                 self.database.execute(statement, (number,))
@@ -109,7 +103,7 @@ class PgvectorPoints(Closeable):
         """Write points that belong to the generation of `view` and to later ones, and build indexes if necessary."""
         table = table_name(view.lineage)
         with _translated():
-            if not self._exists(table):
+            if not self.database.has_table(table):
                 self._create(table, collection)
             rows = (_encoded(point, view.generation) for point in points)
             self.database.copy_binary(table, "node, born, died, codes, embedding", rows)
@@ -140,7 +134,7 @@ class PgvectorPoints(Closeable):
         with _translated():
             if not numbers:
                 self.database.execute(f"DROP TABLE IF EXISTS {table}")
-            elif self._exists(table):
+            elif self.database.has_table(table):
                 alive = (
                     "SELECT FROM unnest(CAST(? AS integer[])) AS kept (number) WHERE born <= number AND died > number"
                 )
@@ -167,7 +161,7 @@ class PgvectorPoints(Closeable):
             try:
                 found = self.database.rows_with(settings, statement, asked)
             except StoreError:
-                if self._exists(table):
+                if self.database.has_table(table):
                     raise
                 return [[] for _ in asked]  # another machine dropped the collection
         return [[str(row[0]) for row in rows] for rows in found]
@@ -180,7 +174,7 @@ class PgvectorPoints(Closeable):
         """Return the exact number of points in the generation of `view`."""
         table, seen = table_name(view.lineage), (view.generation,)
         with _translated():
-            if not self._exists(table):
+            if not self.database.has_table(table):
                 return 0
             return int(self.database.rows(f"SELECT count(*) FROM {table} WHERE {_ALIVE_IN}", seen)[0][0])  # noqa: S608
 
@@ -284,9 +278,6 @@ class PgvectorPoints(Closeable):
                 self.database.execute("RESET maintenance_work_mem")
                 self.database.execute("RESET max_parallel_maintenance_workers")
 
-    def _exists(self, name: str) -> bool:
-        return self.database.rows("SELECT to_regclass(?)", (name,)) != [(None,)]
-
     def _create(self, table: str, collection: str) -> None:
         with self.database.transaction():
             self.database.execute(
@@ -339,7 +330,7 @@ class SharedLineages(LineageRecord):
         self._database.execute(f"DELETE FROM {_LINEAGES} WHERE name = ?", (lineage.name,))  # noqa: S608
 
     def _texts(self) -> list[str]:
-        if self._database.rows("SELECT to_regclass(?)", (_LINEAGES,)) == [(None,)]:
+        if not self._database.has_table(_LINEAGES):
             return []
         rows = self._database.rows(f"SELECT record FROM {_LINEAGES} ORDER BY name")  # noqa: S608
         return [str(text) for (text,) in rows]

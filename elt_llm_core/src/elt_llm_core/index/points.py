@@ -19,7 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elt_llm_core.errors import CorruptIndex
-from elt_llm_core.index.contents import ROUNDING, GenerationArrays, recall, top_positions
+from elt_llm_core.index.contents import (
+    RECALL_DEPTH,
+    ROUNDING,
+    SAMPLE_SIZE,
+    GenerationArrays,
+    recall,
+    search_faults,
+    top_positions,
+)
 from elt_llm_core.index.fields import FilterField, FilterFields
 from elt_llm_core.index.searchable import FieldValue, ValueFilter
 from elt_llm_core.settings.tree import IndexSettings
@@ -166,13 +174,7 @@ class LineageRecord:
 
     def save(self, lineage: StoredLineage) -> None:
         """Store the record of a lineage (generations that share points), replacing its earlier record."""
-        content = {
-            "name": lineage.name,
-            "settings": lineage.settings.model_dump(),
-            "fingerprint": asdict(lineage.fingerprint),
-            "home": lineage.home,
-            "kept": lineage.kept,
-        }
+        content = {**asdict(lineage), "settings": lineage.settings.model_dump()}
         self._put(lineage.name, json.dumps(content, indent=1))
 
     def remove(self, lineage: StoredLineage) -> None:
@@ -297,30 +299,27 @@ def points_change(
     return PointsChange(np.flatnonzero(~same), old.ids_at(np.flatnonzero(~stays)))
 
 
-@dataclass(frozen=True)
-class PointsTarget:
-    """A generation and the database to which its points are written."""
+def write_points(
+    database: PointDatabase,
+    view: PointsView,
+    collection: str,
+    generation: tuple[GenerationArrays, NodeCodes],
+    change: PointsChange,
+) -> None:
+    """Write a generation's new points, which no reader sees yet, then retire points of the previous generation.
 
-    database: PointDatabase
-    view: PointsView
-    collection: str
-    arrays: GenerationArrays
-    codes: NodeCodes
+    After a crash, no published generation sees the new points, and the next writer deletes them.
+    """
+    database.write(view, collection, _points_at(change.written, *generation))
+    for batch in batches(change.retired):
+        database.retire(view, batch)
 
-    def write(self, change: PointsChange) -> None:
-        """Write the new points, which no reader sees yet, then retire points of the previous generation.
 
-        After a crash, no published generation sees the new points, and the next writer deletes them.
-        """
-        self.database.write(self.view, self.collection, self._points(change.written))
-        for batch in batches(change.retired):
-            self.database.retire(self.view, batch)
-
-    def _points(self, places: NDArray[np.int64]) -> Iterator[Point]:
-        for batch in batches(places.tolist()):
-            ids, vectors = self.arrays.ids_at(np.array(batch)), self.arrays.vectors[np.array(batch)]
-            for place, node_id, vector in zip(batch, ids, vectors, strict=True):
-                yield Point(node_id, vector, *self.codes.at(place))
+def _points_at(places: NDArray[np.int64], arrays: GenerationArrays, codes: NodeCodes) -> Iterator[Point]:
+    for batch in batches(places.tolist()):
+        ids, vectors = arrays.ids_at(np.array(batch)), arrays.vectors[np.array(batch)]
+        for place, node_id, vector in zip(batch, ids, vectors, strict=True):
+            yield Point(node_id, vector, *codes.at(place))
 
 
 _Item = TypeVar("_Item")
@@ -331,9 +330,6 @@ def batches(items: Iterable[_Item]) -> Iterator[list[_Item]]:
     left = iter(items)
     while batch := list(islice(left, _WRITTEN_AT_ONCE)):
         yield batch
-
-
-_SAMPLE, _DEPTH, _MIN_RECALL = 200, 10, 0.99
 
 
 def points_faults(
@@ -347,13 +343,13 @@ def points_faults(
     size = len(arrays.ids)
     if (found := database.count(view)) != size:
         return [f"The database has {found} points of the generation, not {size}."]
-    sample = _SAMPLE // 10 if database.is_exact(view) else _SAMPLE
+    sample = SAMPLE_SIZE // 10 if database.is_exact(view) else SAMPLE_SIZE
     spread = np.linspace(0, size - 1, min(sample, size)).astype(np.int64)
     if changed is not None and len(changed):
         spread = np.concatenate([spread[::10], changed[:: 1 + len(changed) // sample]])
     places = np.unique(spread)
     asked = np.ascontiguousarray(arrays.vectors[places])
-    lost, recalls, depth = 0, [], min(_DEPTH, size)
+    lost, recalls, depth = 0, [], min(RECALL_DEPTH, size)
     for vector, ids in zip(asked, database.nearest(view, asked, depth), strict=True):
         cosines = arrays.vectors @ vector
         best = cosines[top_positions(cosines, depth)]
@@ -363,10 +359,7 @@ def points_faults(
             return ["The database has points of nodes that are not in the generation."]
         lost += hits.max(initial=-1) < best[0] - ROUNDING
         recalls.append(recall(hits, best))
-    faults = [f"{lost} of {len(places)} searches for a node's vector do not find the node."] if lost else []
-    if recalls and np.mean(recalls) < _MIN_RECALL:
-        faults.append(f"Recall@{_DEPTH} against exact search is {np.mean(recalls):.3f}.")
-    return faults
+    return search_faults(int(lost), recalls)
 
 
 def compared_points(database: PointDatabase, view: PointsView, arrays: GenerationArrays, codes: NodeCodes) -> list[str]:

@@ -37,6 +37,7 @@ from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.conditions import DocumentConditions
 from elt_llm_core.store.database import Database
 from elt_llm_core.store.lock import try_lock
+from elt_llm_core.store.postgres import as_server
 from elt_llm_core.store.records import EmbeddingFingerprint
 from elt_llm_core.store.store import Store
 from elt_llm_core.utilities import Closeable, install_command
@@ -182,11 +183,12 @@ class QdrantPoints(Closeable):
             q.QueryRequest(query=vector.tolist(), filter=wanted, params=params, limit=count, with_payload=["node"])
             for vector in vectors
         ]
+        consistency = q.ReadConsistencyType.MAJORITY if self.settings.replicas > 1 else None
         found: list[list[str]] = []
         with _translated(self.settings):
             for start in range(0, len(requests), _ASKED_AT_ONCE):
                 asked = requests[start : start + _ASKED_AT_ONCE]
-                answers = self.client.query_batch_points(self.name, asked, consistency=self._consistency)
+                answers = self.client.query_batch_points(self.name, asked, consistency=consistency)
                 found += [[str(_payload(hit)["node"]) for hit in answer.points] for answer in answers]
         return found
 
@@ -220,12 +222,6 @@ class QdrantPoints(Closeable):
     def close(self) -> None:
         """Close the connection."""
         self.client.close()
-
-    @property
-    def _consistency(self) -> Any:
-        from qdrant_client import models as q
-
-        return q.ReadConsistencyType.MAJORITY if self.settings.replicas > 1 else None
 
     def _create(self) -> None:
         from qdrant_client import models as q
@@ -427,7 +423,6 @@ class PointDatabases(Closeable):
     ) -> PointDatabase:
         if settings.backend == "pgvector" and self._database is not None:
             from elt_llm_core.index.pgvector import PgvectorPoints
-            from elt_llm_core.store.postgres import as_server
 
             return PgvectorPoints(as_server(self._database), fingerprint, graph)
         return open_qdrant(settings, fingerprint, graph, self._data_dir, database_key(os.environ))
@@ -443,7 +438,6 @@ def lineages_of(store: Store) -> LineageRecord:
     if not store.workspace.is_shared:
         return LineageRecord(store.data_dir)
     from elt_llm_core.index.pgvector import SharedLineages
-    from elt_llm_core.store.postgres import as_server
 
     return SharedLineages(as_server(store.database))
 

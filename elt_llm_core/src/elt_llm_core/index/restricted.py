@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elt_llm_core.errors import CorruptIndex
-from elt_llm_core.index.passport import Passport
 from elt_llm_core.index.searchable import (
     AllowedChunks,
     BothScores,
@@ -27,7 +26,6 @@ from elt_llm_core.index.searchable import (
 from elt_llm_core.store.conditions import DocumentCondition, DocumentConditions, admit
 from elt_llm_core.store.records import StoredDocument, StoredNode, canonical_json
 from elt_llm_core.text.outline import Outline
-from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_core.utilities import leaves_out_conditions
 
 _IDS_AT_ONCE = 10_000
@@ -44,29 +42,17 @@ class RestrictedIndex:
     def __init__(self, index: Searchable, conditions: DocumentConditions) -> None:
         """Compute the allowed chunks. A condition on a field that does not exist allows no chunks."""
         self._index, self._conditions = index, conditions
+        self.collection, self.number, self.passport = index.collection, index.number, index.passport
+        self.tokeniser, self.has_keywords = index.tokeniser, index.has_keywords
+        self.fields_complete, self.answers_at_once = index.fields_complete, index.answers_at_once
         enforced = () if leaves_out_conditions() else conditions
         self._filters = tuple(_value_filter(index, condition) for condition in enforced)
         self._allowed = index.allow(self._filters)
 
     @property
-    def collection(self) -> str:
-        """The name of the collection."""
-        return self._index.collection
-
-    @property
-    def number(self) -> int:
-        """The number of the generation."""
-        return self._index.number
-
-    @property
     def identity(self) -> str:
         """A text that is unique for the generation and these conditions, so that caches can distinguish both."""
         return f"{self._index.identity} {canonical_json([one.to_json() for one in self._conditions])}"
-
-    @property
-    def passport(self) -> Passport:
-        """The record of the models and parameters with which the generation was built."""
-        return self._index.passport
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -78,30 +64,10 @@ class RestrictedIndex:
         """The number of allowed chunks."""
         return self._allowed.count
 
-    @property
-    def tokeniser(self) -> KeywordTokeniser:
-        """The tokeniser of the keyword index."""
-        return self._index.tokeniser
-
-    @property
-    def has_keywords(self) -> bool:
-        """Whether any chunk in the collection contains a stem."""
-        return self._index.has_keywords
-
-    @property
-    def answers_at_once(self) -> bool:
-        """Whether a search takes less time than handing it to another thread."""
-        return self._index.answers_at_once
-
     @cached_property
     def field_names(self) -> Sequence[str]:
         """The names of the fields in which an allowed chunk has a value, ascending."""
         return [name for name in self._index.field_names if self.field(name) is not None]
-
-    @property
-    def fields_complete(self) -> bool:
-        """Whether every filter field is known."""
-        return self._index.fields_complete
 
     def field(self, name: str, allowed: AllowedChunks | None = None) -> FieldValues | None:
         """Return the values that allowed chunks have in a field, or None if there are none."""

@@ -9,7 +9,18 @@ from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQueryResult
 from numpy.typing import NDArray
 
-from elt_llm_core.index.contents import ROUNDING, GenerationArrays, SegmentedVectors, damaged, recall, top_positions
+from elt_llm_core.index.contents import (
+    MIN_RECALL,
+    RECALL_DEPTH,
+    ROUNDING,
+    SAMPLE_SIZE,
+    GenerationArrays,
+    SegmentedVectors,
+    damaged,
+    recall,
+    search_faults,
+    top_positions,
+)
 from elt_llm_core.index.vector_index import ExactVectorStore, ReadOnlyVectorStore
 from elt_llm_core.settings.tree import ChromaSettings
 from elt_llm_core.utilities import onnx_library
@@ -121,9 +132,7 @@ class GraphVectorStore(ReadOnlyVectorStore):
         return places, cosines, least
 
 
-FRESH_SAMPLE, KEPT_SAMPLE = 200, 20  # nodes
-MIN_RECALL, MIN_KEPT_RECALL = 0.99, 0.9  # the recall of a kept graph was measured when it was built
-RECALL_DEPTH = 10  # nearest neighbours
+KEPT_SAMPLE, MIN_KEPT_RECALL = 20, 0.9  # for a kept graph, whose recall was measured when it was built
 
 
 def graph_faults(store: GraphVectorStore, arrays: GenerationArrays, *, fresh: bool) -> list[str]:
@@ -132,7 +141,7 @@ def graph_faults(store: GraphVectorStore, arrays: GenerationArrays, *, fresh: bo
     The vectors of a fixed sample of nodes are searched for and the results compared with exact search. Vectors added
     since the graph was built need no check, because every search compares them exactly.
     """
-    size = min(FRESH_SAMPLE if fresh else KEPT_SAMPLE, len(arrays.ids))
+    size = min(SAMPLE_SIZE if fresh else KEPT_SAMPLE, len(arrays.ids))
     sample = np.unique(np.linspace(0, len(arrays.ids) - 1, size).astype(np.int64))
     lost, recalls = 0, []
     for batch in np.array_split(sample, -(-len(sample) // KEPT_SAMPLE)):
@@ -142,9 +151,5 @@ def graph_faults(store: GraphVectorStore, arrays: GenerationArrays, *, fresh: bo
             best = cosines[top_positions(cosines, RECALL_DEPTH)]
             query = VectorStoreQuery(query_embedding=vector.tolist(), similarity_top_k=RECALL_DEPTH)
             recalls.append(recall(np.array(store.query(query).similarities, dtype=np.float32), best))
-    least, faults = MIN_RECALL if fresh else MIN_KEPT_RECALL, []
-    if lost > (1 - least) * len(sample):
-        faults.append(f"{lost} of {len(sample)} searches for a node's vector do not find the node.")
-    if recalls and np.mean(recalls) < least:
-        faults.append(f"Recall@{RECALL_DEPTH} against exact search is {np.mean(recalls):.3f}.")
-    return faults
+    least = MIN_RECALL if fresh else MIN_KEPT_RECALL
+    return search_faults(lost, recalls, least, most_lost=(1 - least) * len(sample))

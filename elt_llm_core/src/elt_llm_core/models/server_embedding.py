@@ -100,7 +100,7 @@ class ServerEmbedding(EmbeddingModel):
     _lock: Lock = PrivateAttr(default_factory=Lock)
     _facts: tuple[EmbeddingFingerprint, NDArray[np.float32]] | None = PrivateAttr(default=None)
     """The model's identity, and the vectors of the two known texts, shape (2, dimension)."""
-    _tokens: TokenEstimate | None = PrivateAttr(default=None)
+    _tokens: TokenEstimate = PrivateAttr(default_factory=TokenEstimate)
 
     def __init__(self, provider: str, server: ModelServer, chosen: EmbeddingSettings, batch_size: int) -> None:
         super().__init__(model_name=server.model, embed_batch_size=batch_size)
@@ -163,8 +163,6 @@ class ServerEmbedding(EmbeddingModel):
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return the character span of each token, estimated by TokenEstimate."""
-        if self._tokens is None:
-            self._tokens = TokenEstimate()  # if two threads each create one, both are equal
         return self._tokens.spans(text)
 
     def _batch(self, texts: list[str]) -> NDArray[np.float32]:

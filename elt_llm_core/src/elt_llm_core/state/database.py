@@ -1,6 +1,5 @@
 """The state database `state.sqlite3`, written in short transactions that never wait for the writer's lock."""
 
-from contextlib import closing
 from pathlib import Path
 
 from elt_llm_core.errors import StoreError
@@ -8,6 +7,7 @@ from elt_llm_core.settings.workspace import Workspace, as_workspace
 from elt_llm_core.store.database import Database, SqliteDatabase
 from elt_llm_core.store.disk import refuse_network_file_system
 from elt_llm_core.store.migrations import apply_schema_step, migrate_server, schema_steps
+from elt_llm_core.store.postgres import STATE_SCHEMA, PostgresDatabase, has_database
 
 STATE_NAME = "state.sqlite3"
 STATE_VERSION = 6
@@ -16,13 +16,7 @@ STATE_VERSION = 6
 
 def has_state(place: Path | Workspace) -> bool:
     """Return whether the workspace has a state database. Raises StoreError if its server does not answer."""
-    workspace = as_workspace(place)
-    if not workspace.is_shared:
-        return (workspace.folder / STATE_NAME).exists()
-    from elt_llm_core.store.postgres import STATE_SCHEMA, PostgresDatabase
-
-    with closing(PostgresDatabase(workspace, STATE_SCHEMA)) as database:
-        return bool(database.schema_version())
+    return has_database(as_workspace(place), STATE_NAME, STATE_SCHEMA)
 
 
 def open_state(place: Path | Workspace) -> Database:
@@ -57,8 +51,6 @@ def open_state(place: Path | Workspace) -> Database:
 
 
 def _open_shared_state(workspace: Workspace) -> Database:
-    from elt_llm_core.store.postgres import STATE_SCHEMA, PostgresDatabase
-
     database = PostgresDatabase(workspace, STATE_SCHEMA)
     try:
         if database.schema_version() != schema_steps(database, "elt_llm_core.state"):

@@ -1,11 +1,10 @@
 """Copies of the store in the folder `backups`: a daily one, and one before each migration."""
 
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from elt_llm_core.errors import StoreError
-from elt_llm_core.store.database import Database, SqliteDatabase, find_damage
+from elt_llm_core.store.database import Database, SqliteDatabase, find_damage_in_file
 from elt_llm_core.store.disk import require_space, sync_file
 from elt_llm_core.utilities import Failpoint, failpoint
 
@@ -56,15 +55,7 @@ def backup_age(data_dir: Path) -> timedelta | None:
 
 def backup_faults(data_dir: Path) -> list[str]:
     """Return the faults of the backups, each as 'path: fault'."""
-    found = []
-    for path in list_backups(data_dir):
-        try:
-            with closing(SqliteDatabase(path, for_writing=False)) as database:
-                faults = find_damage(database)
-        except StoreError as error:
-            faults = [str(error)]
-        found += [f"{path}: {fault}" for fault in faults]
-    return found
+    return [f"{path}: {fault}" for path in list_backups(data_dir) for fault in find_damage_in_file(path)]
 
 
 def _copy(database: SqliteDatabase, prefix: str) -> Path:

@@ -7,7 +7,7 @@ from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
 from elt_llm_core.errors import StoreError, UnknownCollection, UsageError
-from elt_llm_core.store.database import DatabaseTable, Row, replacing
+from elt_llm_core.store.database import DatabaseTable, replacing
 from elt_llm_core.store.records import CollectionRecord, FileRecord, RunRecord, utc_now
 from elt_llm_core.utilities import nearest_names
 
@@ -67,7 +67,7 @@ class CollectionTable(DatabaseTable):
         rows = self._database.rows(
             f"SELECT {_COLLECTION_COLUMNS} FROM collections c WHERE {self._whole('collections', 'c')} ORDER BY name"
         )
-        return [_collection_record(row) for row in rows]
+        return [CollectionRecord(*(*row[:-1], bool(row[-1]))) for row in rows]
 
     def find(self, name: str) -> CollectionRecord | None:
         """Return the collection with this name, or None."""
@@ -158,10 +158,6 @@ class CollectionTable(DatabaseTable):
             f" JOIN collections c ON c.id = r.collection {condition} ORDER BY r.id"
         )
         return [RunRecord(*row) for row in rows]
-
-
-def _collection_record(row: Row) -> CollectionRecord:
-    return CollectionRecord(*(*row[:-1], bool(row[-1])))
 
 
 _FILE_COLUMNS = "document_id, root, path, size, modified_ns, checked_ns, content_hash, outcome, reason"

@@ -363,6 +363,15 @@ def find_damage(database: Database) -> list[str]:
         return [str(error)]
 
 
+def find_damage_in_file(path: Path) -> list[str]:
+    """Return the faults of an SQLite database that may be too damaged to be opened."""
+    try:
+        with closing(SqliteDatabase(path, for_writing=False)) as database:
+            return find_damage(database)
+    except StoreError as error:
+        return [str(error)]
+
+
 def check_truth(database: SqliteDatabase) -> None:
     """Raise StoreError if the database is damaged. A writer calls this first, so that it never copies damaged rows."""
     if faults := find_damage(database):

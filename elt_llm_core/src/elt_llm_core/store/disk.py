@@ -28,6 +28,14 @@ def sync_tree(folder: Path) -> None:
         sync_file(Path(inner))
 
 
+def link_or_copy(source: Path, target: Path) -> None:
+    """Make a hard link to a file, or a copy if the file system does not support links."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
 def write_once(path: Path, text: str) -> str:
     """Write a file atomically unless it exists already, and return its text. Processes may call this concurrently."""
     folder = os.open(path.parent, os.O_RDONLY)

@@ -390,10 +390,6 @@ class ForgottenTable(DatabaseTable):
         )
         return [ForgottenDocument(str(identity), bytes(digest), bytes(name)) for identity, digest, name in rows]
 
-    def count(self, collection: int) -> int:
-        """Return the number of forgotten documents of a collection."""
-        return len(self.all(collection).document_ids)
-
     def add(self, collection: int, documents: Iterable[ForgottenDocument]) -> None:
         """Add documents in one transaction. A document may have several hashes; an empty hash matches no file."""
         with self._database.transaction():

@@ -34,7 +34,8 @@ def sweep(database: Database, unfinished: Collection[int] = (), *, every: bool =
     with database.transaction():
         rows = database.rows(f"SELECT id, collection FROM document_versions WHERE id NOT IN ({_KEPT_VERSIONS})")
         doomed = [int(version) for version, collection in rows if collection not in unfinished]
-        suspects, models = _embedded_hashes(database, doomed), _known_fingerprints(database)
+        hashes = database.rows_in("SELECT DISTINCT embedded_hash FROM nodes WHERE version IN ({})", doomed)
+        suspects, models = {bytes(digest) for (digest,) in hashes}, _known_fingerprints(database)
         _delete_versions(database, doomed)
         vectors = _delete_vectors(database, suspects, models)
         if every:
@@ -64,11 +65,6 @@ def delete_contents(store: Store, collection: int, generations: Sequence[int], v
     if versions:
         _delete_other_vectors(database, models)
         database.execute("DELETE FROM enrichments")
-
-
-def _embedded_hashes(database: Database, versions: Collection[int]) -> set[bytes]:
-    rows = database.rows_in("SELECT DISTINCT embedded_hash FROM nodes WHERE version IN ({})", list(versions))
-    return {bytes(digest) for (digest,) in rows}
 
 
 def _delete_versions(database: Database, versions: Collection[int]) -> None:

@@ -6,13 +6,14 @@ import os
 import shutil
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import astuple, replace
-from functools import partial
 from pathlib import Path
 
 from elt_llm_core.errors import StoreError, UsageError
 from elt_llm_core.store.database import Database, DatabaseTable, SqliteDatabase
 from elt_llm_core.store.lock import try_lock
+from elt_llm_core.store.postgres import as_server, lock_key
 from elt_llm_core.store.records import GenerationRecord, utc_now
 
 _COLUMNS = "number, created_at, fresh_base, changed_since_fresh, documents, nodes, collection_hash, passport"
@@ -151,18 +152,14 @@ _ATTEMPTS = 100  # to pin the published generation, since another one may be pub
 class GenerationPin:
     """A reader's pin, which keeps one generation on disk until `release` is called or the process ends."""
 
-    def __init__(self, number: int, descriptor: int | None, unpin: Callable[[], None] | None = None) -> None:
+    def __init__(self, number: int, held: ExitStack) -> None:
+        """Take over the locks that closing `held` releases."""
         self.number = number
-        self._descriptor, self._unpin = descriptor, unpin
+        self._held = held
 
     def release(self) -> None:
         """Release the pin. A second call does nothing."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
-        if self._unpin is not None:
-            unpin, self._unpin = self._unpin, None
-            unpin()
+        self._held.close()
 
 
 def pin_published(folder: Path, pointer: Callable[[], int | None]) -> GenerationPin | None:
@@ -177,9 +174,10 @@ def pin_published(folder: Path, pointer: Callable[[], int | None]) -> Generation
             return None
         descriptor = _lock(folder / str(number) / PIN_NAME, fcntl.LOCK_SH)
         if descriptor is not None:
-            if pointer() == number:
-                return GenerationPin(number, descriptor)
-            os.close(descriptor)
+            with ExitStack() as held:
+                held.callback(os.close, descriptor)
+                if pointer() == number:
+                    return GenerationPin(number, held.pop_all())
         elif pointer() == number and not (folder / str(number) / PIN_NAME).exists():
             break
         number = pointer()
@@ -200,14 +198,12 @@ def pin_shared(
 
     `provide` builds the files of a generation if they are missing. If it is None, only the rows are pinned.
     """
-    from elt_llm_core.store.postgres import as_server
-
     server = as_server(database)
     number = pointer()
     for _ in range(_ATTEMPTS):
         if number is None:
             return None
-        key = _pin_key(collection, number)
+        key = lock_key("pin", collection, number)
         guarded = f"SELECT 1 FROM generations WHERE collection = {collection} AND number = {number}"
         if server.try_lock(key, shared=True, guarded=guarded):
             if pointer() == number:
@@ -216,37 +212,27 @@ def pin_shared(
         number = pointer()
     else:
         raise StoreError(f"'{folder.name}' is being published again and again.", hint="Run the same command again.")
-    unpin = partial(server.unlock, key, shared=True)
-    try:
-        if provide is None:
-            return GenerationPin(number, None, unpin)
-        provide(number)
-        descriptor = _lock(folder / str(number) / PIN_NAME, fcntl.LOCK_SH)
-        if descriptor is None:
-            raise StoreError(f"Files of generation {number} of '{folder.name}' are being deleted.", hint="Try again.")
-    except BaseException:
-        unpin()
-        raise
-    return GenerationPin(number, descriptor, unpin)
+    with ExitStack() as held:
+        held.callback(server.unlock, key, shared=True)
+        if provide is not None:
+            provide(number)
+            descriptor = _lock(folder / str(number) / PIN_NAME, fcntl.LOCK_SH)
+            if descriptor is None:
+                deleted = f"Files of generation {number} of '{folder.name}' are being deleted."
+                raise StoreError(deleted, hint="Try again.")
+            held.callback(os.close, descriptor)
+        return GenerationPin(number, held.pop_all())
 
 
 def is_unpinned(database: Database, collection: int, number: int) -> bool:
     """Return whether no session of the database server pins a generation. With SQLite, files are locked instead."""
     if isinstance(database, SqliteDatabase):
         return True
-    from elt_llm_core.store.postgres import as_server
-
-    server, key = as_server(database), _pin_key(collection, number)
+    server, key = as_server(database), lock_key("pin", collection, number)
     if not server.try_lock(key):
         return False
     server.unlock(key)
     return True
-
-
-def _pin_key(collection: int, number: int) -> int:
-    from elt_llm_core.store.postgres import lock_key
-
-    return lock_key("pin", collection, number)
 
 
 def discard_generation(directory: Path, trash: Path) -> bool:

@@ -6,29 +6,23 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from elt_llm_core.errors import LockHeld
 from elt_llm_core.settings.workspace import Workspace, as_workspace
-from elt_llm_core.store.records import utc_now
+from elt_llm_core.store.postgres import (
+    STORE_SCHEMA,
+    PostgresDatabase,
+    check_session_locks,
+    session_of,
+    take_lock,
+    writer_key,
+)
+from elt_llm_core.store.records import LockHolder, utc_now
 
 LOCK_NAME = "lock"
 _PATIENCE_SECONDS = 0.5  # lock_holder() may hold the lock briefly
-
-
-@dataclass(frozen=True)
-class LockHolder:
-    """The process that holds the writer's lock. `host` is the machine on which it runs, or "" for this machine."""
-
-    pid: int
-    started_at: str
-    command: str
-    host: str = ""
-
-    def __str__(self) -> str:
-        """Return a text such as "process 71 on host-b (elt-llm ingest, since 2026-05-01T14:00:00+00:00)"."""
-        return f"process {self.pid}{' on ' if self.host else ''}{self.host} ({self.command}, since {self.started_at})"
 
 
 @contextmanager
@@ -67,7 +61,8 @@ def lock_holder(place: Path | Workspace, part: str = "") -> LockHolder | None:
     """Return the process that is writing to a workspace, or to its subfolder `part`, or None if there is none."""
     workspace = as_workspace(place)
     if workspace.is_shared:
-        return _advisory_holder(workspace, part)
+        with closing(PostgresDatabase(workspace, STORE_SCHEMA)) as session:
+            return session_of(session, writer_key(part))
     try:
         descriptor = os.open(workspace.folder / part / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -82,22 +77,12 @@ def lock_holder(place: Path | Workspace, part: str = "") -> LockHolder | None:
 
 @contextmanager
 def _advisory_lock(workspace: Workspace, command: str, part: str) -> Iterator[None]:
-    from elt_llm_core.store.postgres import STORE_SCHEMA, PostgresDatabase, check_session_locks, take_lock, writer_key
-
     workspace.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with closing(PostgresDatabase(workspace, STORE_SCHEMA, command)) as session:
         take_lock(session, writer_key(part), f"{session.name}{': ' if part else ''}{part}")
         with closing(PostgresDatabase(workspace, STORE_SCHEMA, command)) as other:
             check_session_locks(session, other, writer_key(part))
         yield
-
-
-def _advisory_holder(workspace: Workspace, part: str) -> LockHolder | None:
-    from elt_llm_core.store.postgres import STORE_SCHEMA, PostgresDatabase, session_of, writer_key
-
-    with closing(PostgresDatabase(workspace, STORE_SCHEMA)) as session:
-        found = session_of(session, writer_key(part))
-    return LockHolder(found[1], found[3], found[2], found[0]) if found else None
 
 
 def try_lock(descriptor: int, kind: int) -> bool:

@@ -22,7 +22,7 @@ from elt_llm_core.errors import LockHeld, SettingsError, StoreError, StoreUnavai
 from elt_llm_core.settings.workspace import DSN_VARIABLE, Workspace
 from elt_llm_core.store.conditions import DocumentCondition, DocumentConditions, owner_folders
 from elt_llm_core.store.database import Database, Row
-from elt_llm_core.store.records import OWNER_FIELDS
+from elt_llm_core.store.records import OWNER_FIELDS, LockHolder
 
 if TYPE_CHECKING:
     import psycopg
@@ -210,7 +210,7 @@ class PostgresDatabase(Database):
 
     def schema_version(self) -> int:
         """Return the number of the last schema step, or 0 if the database is empty."""
-        if self.rows("SELECT to_regclass(?)", (f"{self._schema}.schema_version",)) == [(None,)]:
+        if not self.has_table(f"{self._schema}.schema_version"):
             return 0
         return int(self.rows(f"SELECT coalesce(max(version), 0) FROM {self._schema}.schema_version")[0][0])
 
@@ -220,7 +220,7 @@ class PostgresDatabase(Database):
 
     def prepare(self) -> None:
         """Create the schema, if needed. Raises StoreError if the role has no right to do so."""
-        if self.rows("SELECT to_regclass(?)", (f"{self._schema}.schema_version",)) != [(None,)]:
+        if self.has_table(f"{self._schema}.schema_version"):
             return
         with self.transaction():
             self.execute(f"CREATE SCHEMA IF NOT EXISTS {self._schema}")
@@ -228,6 +228,10 @@ class PostgresDatabase(Database):
                 f"CREATE TABLE IF NOT EXISTS {self._schema}.schema_version"
                 " (version BIGINT PRIMARY KEY, workspace UUID NOT NULL DEFAULT gen_random_uuid())"
             )
+
+    def has_table(self, name: str) -> bool:
+        """Return whether a table exists, given its name with its schema."""
+        return self.rows("SELECT to_regclass(?)", (name,)) != [(None,)]
 
     def identity(self) -> str:
         """Return a random text that identifies this database. It was generated when the database was created."""
@@ -365,6 +369,14 @@ class PostgresDatabase(Database):
         message = f"The database {self.name} cannot be used: {said}."
         kind = StoreUnavailable if code == "55P03" else StoreError
         return kind(message, hint=_HINTS.get(code, "Run: elt-llm doctor"))
+
+
+def has_database(workspace: Workspace, file_name: str, schema: str) -> bool:
+    """Return whether a workspace has this SQLite file or, with PostgreSQL, tables in this schema."""
+    if not workspace.is_shared:
+        return (workspace.folder / file_name).exists()
+    with closing(PostgresDatabase(workspace, schema)) as database:
+        return bool(database.schema_version())
 
 
 def as_server(database: Database) -> PostgresDatabase:
@@ -566,8 +578,8 @@ def _halves(key: int) -> tuple[int, int]:
     return unsigned >> 32, unsigned & 0xFFFF_FFFF
 
 
-def session_of(database: PostgresDatabase, key: int) -> tuple[str, int, str, str] | None:
-    """Return (host, process id, command, start as ISO 8601) of the session that holds a lock, or None if it is free."""
+def session_of(database: PostgresDatabase, key: int) -> LockHolder | None:
+    """Return the process whose session holds a lock, or None if the lock is free."""
     row = database.row(
         "SELECT a.application_name, to_char(a.backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS+00:00')"
         f" FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid WHERE {_OF_LOCK}",
@@ -576,7 +588,8 @@ def session_of(database: PostgresDatabase, key: int) -> tuple[str, int, str, str
     if row is None:
         return None
     _, host, pid, command = (*str(row[0] or "").split("|", 3), "", "", "", "")[:4]
-    return host or "an unknown host", int(pid) if pid.isdecimal() else 0, command or "unknown", str(row[1] or "unknown")
+    number = int(pid) if pid.isdecimal() else 0
+    return LockHolder(number, str(row[1] or "unknown"), command or "unknown", host or "an unknown host")
 
 
 def take_lock(database: PostgresDatabase, key: int, what: str) -> None:
@@ -584,10 +597,8 @@ def take_lock(database: PostgresDatabase, key: int, what: str) -> None:
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while not database.try_lock(key):
         if time.monotonic() > deadline:
-            found = session_of(database, key)
-            who = f"process {found[1]} on {found[0]} ({found[2]}, since {found[3]})" if found else "another process"
             raise LockHeld(
-                f"{what} is being written by {who}.",
+                f"{what} is being written by {session_of(database, key) or 'another process'}.",
                 hint="Questions are still answered. Run this command again when that process has ended.",
             )
         time.sleep(0.05)

@@ -204,6 +204,20 @@ class RunRecord:
     finished_at: str | None
 
 
+@dataclass(frozen=True)
+class LockHolder:
+    """The process that holds the writer's lock. `host` is the machine on which it runs, or "" for this machine."""
+
+    pid: int
+    started_at: str
+    command: str
+    host: str = ""
+
+    def __str__(self) -> str:
+        """Return a text such as "process 71 on host-b (elt-llm ingest, since 2026-05-01T14:00:00+00:00)"."""
+        return f"process {self.pid}{' on ' if self.host else ''}{self.host} ({self.command}, since {self.started_at})"
+
+
 def utc_now() -> str:
     """Return the current time in UTC, as ISO 8601 to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")

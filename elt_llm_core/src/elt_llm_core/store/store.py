@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterable
-from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,7 @@ from elt_llm_core.errors import OutdatedStore, StoreError
 from elt_llm_core.settings.workspace import Workspace, as_workspace
 from elt_llm_core.store.collections import CollectionTable, FileTable, is_collection_name
 from elt_llm_core.store.conditions import DocumentConditions
-from elt_llm_core.store.database import (
-    STORE_NAME,
-    STORE_VERSION,
-    Database,
-    SqliteDatabase,
-)
+from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, Database, SqliteDatabase
 from elt_llm_core.store.disk import refuse_network_file_system, tree_size, write_once
 from elt_llm_core.store.documents import DocumentTable, ForgottenTable
 from elt_llm_core.store.generations import (
@@ -29,6 +23,14 @@ from elt_llm_core.store.generations import (
 )
 from elt_llm_core.store.migrations import check_not_newer, migrate, migrate_server, schema_steps
 from elt_llm_core.store.nodes import NodeTable, VectorTable
+from elt_llm_core.store.postgres import (
+    STORE_SCHEMA,
+    CallerDatabase,
+    PostgresDatabase,
+    admit_callers,
+    as_server,
+    has_database,
+)
 from elt_llm_core.store.records import CollectionRecord, FileRecord
 from elt_llm_core.utilities import FAILPOINT_VARIABLE, Closeable, leaves_out_conditions
 
@@ -56,8 +58,6 @@ class Store(Closeable):
         Raises StoreError if a test has switched off the program's filters and there is no row-level security.
         """
         if conditions and self.workspace.is_shared:
-            from elt_llm_core.store.postgres import CallerDatabase, as_server
-
             server = as_server(self.database)
             if server.restricts_callers:
                 return Store(self.workspace, CallerDatabase(server, conditions))
@@ -120,13 +120,7 @@ def uploads_folder(data_dir: Path, collection: str) -> Path:
 
 def has_store(place: Path | Workspace) -> bool:
     """Return whether the workspace has a store, which may be empty. Raises StoreError if its server does not answer."""
-    workspace = as_workspace(place)
-    if not workspace.is_shared:
-        return (workspace.folder / STORE_NAME).exists()
-    from elt_llm_core.store.postgres import STORE_SCHEMA, PostgresDatabase
-
-    with closing(PostgresDatabase(workspace, STORE_SCHEMA)) as database:
-        return bool(database.schema_version())
+    return has_database(as_workspace(place), STORE_NAME, STORE_SCHEMA)
 
 
 def open_store(place: Path | Workspace, *, for_writing: bool = False, claims: bool = True) -> Store:
@@ -176,8 +170,6 @@ CACHE_OF = "cache-of"
 
 
 def _open_shared_store(workspace: Workspace, *, for_writing: bool, claims: bool) -> Store:
-    from elt_llm_core.store.postgres import STORE_SCHEMA, PostgresDatabase, admit_callers
-
     workspace.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     refuse_network_file_system(workspace.folder)
     database = PostgresDatabase(workspace, STORE_SCHEMA, is_writer=for_writing)
@@ -308,7 +300,7 @@ def collection_status(store: Store, record: CollectionRecord) -> CollectionStatu
         unfinished_run=bool(last and not last.finished_at),
         artefacts=tuple(sorted({name for name, _, _ in store.documents.artefacts(versions)})),
         duplicates=len(versions) - len(store.documents.indexed(versions)),
-        forgotten=store.forgotten.count(record.id),
+        forgotten=len(store.forgotten.all(record.id).document_ids),
         files_in_trouble=files_in_trouble(store.files.of_collection(record.id).values()),
     )
 

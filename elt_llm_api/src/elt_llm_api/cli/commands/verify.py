@@ -23,8 +23,9 @@ def command(context: CommandContext, names: tuple[str, ...], check_only: bool, d
     A store of an older version is backed up and migrated first. Exit code 1 if damage remains.
     """
     from elt_llm_core.collection.lifecycle import has_leftovers
-    from elt_llm_core.collection.verification import find_store_damage, verify_collection
+    from elt_llm_core.collection.verification import verify_collection
     from elt_llm_core.store.backups import backup_faults
+    from elt_llm_core.store.database import find_damage
     from elt_llm_core.store.lock import lock_holder
     from elt_llm_core.store.store import open_store
 
@@ -33,7 +34,7 @@ def command(context: CommandContext, names: tuple[str, ...], check_only: bool, d
         _migrate(loaded)
     with open_store(loaded.workspace) as store:
         chosen = list(names) or [record.name for record in store.collections.all()]
-        broken = find_store_damage(store)
+        broken = find_damage(store.database)
         findings = [] if broken else [verify_collection(store, name, deep=deep) for name in chosen]
         leftovers = not broken and has_leftovers(store) and lock_holder(loaded.workspace) is None
     copies = backup_faults(loaded.data_dir) if deep else []
