@@ -21,13 +21,7 @@ from elt_llm_consumer.jobs.sections import EntityKind, HandbookSection
 from elt_llm_consumer.names.joins import definition_names
 from elt_llm_consumer.names.names import joined_key, word_key
 from elt_llm_consumer.sentences.reader import NounPhrase
-from elt_llm_consumer.sentences.words import (
-    DETERMINERS,
-    ING_NOUNS,
-    NAME_PREPOSITIONS,
-    PLAIN_ADJECTIVES,
-    PRONOUNS,
-)
+from elt_llm_consumer.sentences.words import DETERMINERS, ING_NOUNS, NAME_PREPOSITIONS, PLAIN_ADJECTIVES, PRONOUNS
 
 _WORDS: Final = tomllib.loads(files("elt_llm_consumer.handbook").joinpath("words.toml").read_text(encoding="utf-8"))
 _KIND_WORDS: Final[Mapping[EntityKind, Iterable[str]]] = {kind: text.split() for kind, text in _WORDS["kinds"].items()}

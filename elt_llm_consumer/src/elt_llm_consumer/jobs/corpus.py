@@ -5,14 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from elt_llm_core.enterprise import (
-    EnterpriseModel,
-    Entity,
-    FactSheet,
-    Inventory,
-    Relationship,
-    RelationshipEnd,
-)
+from elt_llm_core.enterprise import EnterpriseModel, Entity, FactSheet, Inventory, Relationship, RelationshipEnd
 from elt_llm_core.errors import UsageError
 from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.text.outline import MARKED_TERMS_ARTEFACT, MarkedTerms, Outline

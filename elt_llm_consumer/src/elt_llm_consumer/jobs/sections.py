@@ -80,24 +80,19 @@ class GlossarySection(SettingsSection):
         description="Headings above lists of definitions. A heading may join several of them: Terms and Definitions.",
     )
     term_headers: tuple[str, ...] = Field(
-        _listed("glossary", "term_headers"),
-        description="Headings of columns that contain terms.",
+        _listed("glossary", "term_headers"), description="Headings of columns that contain terms."
     )
     meaning_headers: tuple[str, ...] = Field(
-        _listed("glossary", "meaning_headers"),
-        description="Headings of columns that contain definitions.",
+        _listed("glossary", "meaning_headers"), description="Headings of columns that contain definitions."
     )
     abbreviation_headers: tuple[str, ...] = Field(
-        _listed("glossary", "abbreviation_headers"),
-        description="Headings of columns that contain abbreviations.",
+        _listed("glossary", "abbreviation_headers"), description="Headings of columns that contain abbreviations."
     )
     synonym_headers: tuple[str, ...] = Field(
-        _listed("glossary", "synonym_headers"),
-        description="Headings of columns that contain other names of the term.",
+        _listed("glossary", "synonym_headers"), description="Headings of columns that contain other names of the term."
     )
     see_also_headers: tuple[str, ...] = Field(
-        _listed("glossary", "see_also_headers"),
-        description="Headings of columns that name related terms.",
+        _listed("glossary", "see_also_headers"), description="Headings of columns that name related terms."
     )
     shortest_definition: int = Field(3, ge=1, le=1000, description="Minimum characters of a definition.")
     longest_definition: int = Field(
