@@ -29,7 +29,7 @@ class CatalogJob:
                 hint="Ingest a model, and set sources.model in the job file to its collection.",
             )
         self._context = context
-        self._index = CatalogIndex(context)
+        self._index = CatalogIndex(context, context.model)
 
     def tasks(self) -> Sequence[RowTask]:
         """Return the tasks: entities in the order of the model, then terms sorted by name, then relationships."""
@@ -54,7 +54,7 @@ class CatalogJob:
         _ = index.text_fields  # computed once, before several threads gather rows
         terms = index.terms_alone if index.section.handbook_only else ()
         taken = {entity.id for entity in index.entities}
-        drawn = self._context.model.model.relationships if self._context.model else ()
+        drawn = index.model.model.relationships
         return (
             *(EntityTask(index, writer, entity) for entity in index.entities),
             *(CatalogTermTask(index, writer, term) for term in terms),

@@ -7,7 +7,7 @@ the short form must occur in the long form. The first letter must be at the star
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from elt_llm_query.grounding.sentences import TextPiece
@@ -123,13 +123,14 @@ def _by_initials(text: str, words: list["re.Match[str]"], letters: list[str]) ->
             if part.group().casefold() in _ARTICLES and letters != all_initials:
                 continue
             exact = letters in (initials, all_initials)
-            inner = len(initials) > 1 and len(initials) + 1 >= len(letters) and _letters_follow(initials, letters)
-            if exact or (inner and _letters_follow(letters, list(text[part.start() :].casefold()))):
+            inner = len(initials) > 1 and len(initials) + 1 >= len(letters) and letters_follow(initials, letters)
+            if exact or (inner and letters_follow(letters, text[part.start() :].casefold())):
                 best = part.start()
     return best if best is not None and "\n\n" not in text[best:] else None
 
 
-def _letters_follow(wanted: list[str], signs: list[str]) -> bool:
+def letters_follow(wanted: Iterable[str], signs: Iterable[str]) -> bool:
+    """Return whether `signs` contain all of the wanted letters in order."""
     left = iter(signs)
     return all(one in left for one in wanted)
 

@@ -42,56 +42,48 @@ _OF_OTHERS: Final = pattern("of_other_documents")
 _OURS = re.compile(r"(?:this|these|our)\s", re.IGNORECASE)
 
 
-class DraftFilters:
-    """Decides which drafts (possible definitions) are real definitions, and which of these the settings include."""
+def _is_definition(layout: DocumentLayout, draft: DefinitionDraft, settings: GlossarySection) -> bool:
+    """Return whether a possible definition is a real definition, and the settings include it."""
+    term, body = one_line(layout.text[slice(*draft.term)]), one_line(layout.text[slice(*draft.body)])
+    if draft.pattern not in settings.patterns or not term or len(term) > settings.longest_term:
+        return False
+    if not settings.shortest_definition <= len(body) <= settings.longest_definition:
+        return False
+    if _NUMBERED.match(term) and _NUMBERED.match(body):  # a row of a table of contents is not a definition
+        return False
+    if _is_label(layout, draft, term) or _is_elsewhere(layout, draft, body):
+        return False
+    if _ONLY_NUMBERS.match(body) or _QUESTION.search(term) or (_QUESTION.search(body) and draft.pattern != "table"):
+        return False
+    return term_key(term) not in {term_key(body), *map(term_key, settings.skip_terms)}
 
-    def __init__(self, layout: DocumentLayout, settings: GlossarySection) -> None:
-        self._layout = layout
-        self._settings = settings
-        self._skipped = frozenset(term_key(term) for term in settings.skip_terms)
 
-    def keep(self, draft: DefinitionDraft) -> bool:
-        """Return whether a possible definition is a real definition, and the settings include it."""
-        text = self._layout.text
-        term, body = one_line(text[slice(*draft.term)]), one_line(text[slice(*draft.body)])
-        settings = self._settings
-        if not term or len(term) > settings.longest_term or self._is_label(draft, term):
-            return False
-        if not settings.shortest_definition <= len(body) <= settings.longest_definition:
-            return False
-        if _NUMBERED.match(term) and _NUMBERED.match(body):  # a row of a table of contents is not a definition
-            return False
-        if self._is_elsewhere(draft, body):
-            return False
-        if _ONLY_NUMBERS.match(body) or _QUESTION.search(term) or (_QUESTION.search(body) and draft.pattern != "table"):
-            return False
-        return term_key(term) not in self._skipped and term_key(term) != term_key(body)
+def _is_label(layout: DocumentLayout, draft: DefinitionDraft, term: str) -> bool:
+    """Return whether `term` is only a label: a variable, the number of a rule, or a page number.
 
-    def _is_label(self, draft: DefinitionDraft, term: str) -> bool:
-        """Return whether `term` is only a label: a variable, the number of a rule, or a page number.
+    In a glossary, a number that is marked up as a term is not a label: "**508** - the rule on access".
+    """
+    if _VARIABLE.match(term):
+        return True
+    if not (_RULE_NAME.match(term) or _ONLY_NUMBERS.match(term)):
+        return False
+    before = layout.text[max(0, draft.term[0] - 2) : draft.term[0]]
+    marked = draft.pattern == "list" and before[:1] in _TERM_MARKS
+    return not (marked and layout.in_region(draft.term[0]))
 
-        In a glossary, a number that is marked up as a term is not a label: "**508** - the rule on access".
-        """
-        if _VARIABLE.match(term):
-            return True
-        if not (_RULE_NAME.match(term) or _ONLY_NUMBERS.match(term)):
-            return False
-        before = self._layout.text[max(0, draft.term[0] - 2) : draft.term[0]]
-        marked = draft.pattern == "list" and before[:1] in _TERM_MARKS
-        return not (marked and self._layout.in_region(draft.term[0]))
 
-    def _is_elsewhere(self, draft: DefinitionDraft, body: str) -> bool:
-        """Return whether a possible definition only refers to a definition in a text that the job does not read."""
-        found = _ELSEWHERE.match(body)
-        before = self._layout.text[max(0, draft.body[0] - 12) : draft.body[0]]
-        if found is None or not _IS.search(before):
-            return False
-        target = found["target"]
-        place = PLACE.match(target)
-        if place is not None and any(map(str.isdigit, place[1])):
-            return _OF_OTHERS.search(target) is not None
-        titles = (fold(section.title) for section in self._layout.document.outline.sections)
-        return not _OURS.match(target) and not any(title.endswith(fold(target)) for title in titles)
+def _is_elsewhere(layout: DocumentLayout, draft: DefinitionDraft, body: str) -> bool:
+    """Return whether a possible definition only refers to a definition in a text that the job does not read."""
+    found = _ELSEWHERE.match(body)
+    before = layout.text[max(0, draft.body[0] - 12) : draft.body[0]]
+    if found is None or not _IS.search(before):
+        return False
+    target = found["target"]
+    place = PLACE.match(target)
+    if place is not None and any(map(str.isdigit, place[1])):
+        return _OF_OTHERS.search(target) is not None
+    titles = (fold(section.title) for section in layout.document.outline.sections)
+    return not _OURS.match(target) and not any(title.endswith(fold(target)) for title in titles)
 
 
 _SIGNS_AROUND: Final = re.compile(r"^(?:[\"“”:,\s]|[*_](?!-)|[$§►▶→◆]\s)+|[\"“”*_:,\s]+$")
@@ -120,14 +112,11 @@ def definitions_in_document(document: CorpusDocument, settings: GlossarySection 
     If possible definitions overlap, the one that the most reliable pattern found is kept.
     """
     layout = DocumentLayout(document, settings)
-    drafts = [
-        _reclassified_draft(layout, _shortened_draft(layout, _whole_item_draft(layout, draft), settings))
-        for draft in (_draft_in_entry(layout, draft) for draft in _drafts(layout, settings))
-    ]
-    filters = DraftFilters(layout, settings)
-    kept = _without_duplicates(
-        [draft for draft in drafts if draft.pattern in settings.patterns and filters.keep(draft)]
-    )
+    drafts = []
+    for draft in _drafts(layout, settings):
+        whole = _whole_item_draft(layout, _draft_in_entry(layout, draft))
+        drafts.append(_reclassified_draft(layout, _shortened_draft(layout, whole, settings)))
+    kept = _without_duplicates([draft for draft in drafts if _is_definition(layout, draft, settings)])
     return [_definition(layout, draft) for draft in kept]
 
 
@@ -204,12 +193,11 @@ def _reclassified_draft(layout: DocumentLayout, draft: DefinitionDraft) -> Defin
     return replace(draft, pattern="reference", refers_to=see["target"].strip())
 
 
-def _without_duplicates(drafts: Iterable[DefinitionDraft]) -> list[DefinitionDraft]:
+def _without_duplicates(drafts: Sequence[DefinitionDraft]) -> list[DefinitionDraft]:
     """Return the possible definitions, sorted by position. Of overlapping ones, the first in `drafts` is kept.
 
     `_drafts` yields the most reliable patterns first, so that the text of a table is not read again as a list.
     """
-    drafts = list(drafts)
     bodies = sorted(draft.body for draft in drafts if draft.pattern in ("table", "list"))
     kept: list[DefinitionDraft] = []
     taken: dict[int, list[DefinitionDraft]] = {}
@@ -228,7 +216,7 @@ _BUCKET = 400
 _MAX_NESTED = 50  # maximum number of nested entries that are passed to find the entry around a definition
 
 
-def _is_inside(draft: DefinitionDraft, bodies: list[tuple[int, int]]) -> bool:
+def _is_inside(draft: DefinitionDraft, bodies: Sequence[Span]) -> bool:
     """Return whether a possible definition is inside one of the `bodies`, which are definitions in tables and lists."""
     number = bisect_right(bodies, draft.term[0], key=lambda body: body[0]) - 1
     return number >= 0 and draft.term[0] < bodies[number][1]

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile, zip_longest
 
+from elt_llm_core.text.languages import alternatives
+
 from elt_llm_consumer.evidence import Evidence
 from elt_llm_consumer.handbook.candidates import CandidateIndex, EntityCandidate
 from elt_llm_consumer.handbook.kinds import KindClassifier
@@ -196,7 +198,7 @@ class DutyFinder:
         """`duty_words` introduce a list of duties, such as "duties" in "The duties of the Board are:"."""
         self._index = index
         self._headed = re.compile(
-            rf"\b(?:{'|'.join(map(re.escape, sorted(duty_words, key=len, reverse=True)))})"
+            rf"\b(?:{alternatives(duty_words)})"
             r"\s(?:and\s\w{1,20}\s)?(?:of|der|des)\s(?:(?:the|an?|each|every)\s)?(?P<whose>[^:.;,]{2,80})",
             re.IGNORECASE,
         )

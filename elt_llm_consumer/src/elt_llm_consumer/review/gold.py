@@ -105,8 +105,8 @@ def word_share(gold: str, found: str) -> float:
     return _shared_words(one, other) / max(len(one), len(other), 1)
 
 
-def quote_holds(gold: str, quote: str, least: float = _SAME_TEXT) -> bool:
-    """Return whether a part of a quote contains at least the share `least` of the gold text's words.
+def quote_holds(gold: str, quote: str) -> bool:
+    """Return whether a part of a quote contains at least the share `_SAME_TEXT` of the gold text's words.
 
     The part is a sequence of words as long as the gold text, anywhere in the quote.
     """
@@ -116,7 +116,8 @@ def quote_holds(gold: str, quote: str, least: float = _SAME_TEXT) -> bool:
     # A window as long as the gold text moves over the quote, in steps of an eighth of its length.
     step = max(1, len(wanted) // 8)
     starts = range(0, max(1, len(given) - len(wanted) + step), step)
-    return any(_shared_words(wanted, given[start : start + len(wanted)]) >= least * len(wanted) for start in starts)
+    least = _SAME_TEXT * len(wanted)
+    return any(_shared_words(wanted, given[start : start + len(wanted)]) >= least for start in starts)
 
 
 def text_says(text: str, wanted: str) -> bool:
@@ -438,11 +439,8 @@ def _precision(matches: Sequence[tuple[Row, Sequence[int]]], gold: Sequence[Gold
         of += 1
         right += bool(numbers)
         if not numbers:
-            what = (
-                "another definition than in the gold file"
-                if gold_term_key(row.name) in known
-                else "not a term of the gold file"
-            )
+            is_term = gold_term_key(row.name) in known
+            what = "another definition than in the gold file" if is_term else "not a term of the gold file"
             shown = " / ".join(_column_texts(row, ("definition",)))[:100]
             remarks.append(f"{what}: {row.name}: {shown}")
     return GoldShare("precision", right, of), remarks

@@ -51,8 +51,7 @@ def recipe_number(kind: str) -> int:
     Increase it when a change in the program gives other rows for the same inputs. All rows that a model writes are then
     made again, at full cost. The other rows are remade after every change of the program, since they cost little.
     """
-    recipes: dict[str, int] = {"catalog": 3, "glossary": 2, "handbook": 3}
-    return recipes.get(kind, 1)
+    return {"catalog": 3, "glossary": 2, "handbook": 3}.get(kind, 1)
 
 
 _MAX_NAMED = 20
@@ -99,10 +98,6 @@ _UNSAFE_CHARACTERS = re.compile(r"[^\w.]+")
 ShowProgress = Callable[[], AbstractContextManager[ProgressListener]]
 
 
-def _no_progress() -> AbstractContextManager[ProgressListener]:
-    return nullcontext(SilentListener())
-
-
 @dataclass(frozen=True)
 class JobRequest:
     """A job to run. `create` makes the job; `embedding` and `llm` replace the configured models.
@@ -118,7 +113,7 @@ class JobRequest:
     create: Callable[[str, JobContext], BatchJob] = create_job
     on_cost: Callable[[RunCost], None] = lambda _: None
     on_result: Callable[[JobResult, JobContext], None] = lambda _, __: None
-    progress: ShowProgress = _no_progress
+    progress: ShowProgress = lambda: nullcontext(SilentListener())
     embedding: EmbeddingModel | None = None
     llm: "LLM | None" = None
 
