@@ -4,13 +4,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from elt_llm_core.text.outline import Span
+
 from elt_llm_consumer.catalog.mentions import NamedStatement
 from elt_llm_consumer.jobs.sections import CatalogField
 from elt_llm_consumer.sentences.clauses import describes_mention, follows_preposition, is_party_to_rule
 from elt_llm_consumer.sentences.statements import TextStatement
 from elt_llm_consumer.sentences.words import CueMatcher, finite_verbs
-
-Span = tuple[int, int]
 
 _COPULA = re.compile(r"(?<!\w)(?:is|are|ist|sind)\s{1,3}(?:(?:either|always|marked|shown as|entweder)\s{1,3})?")
 _MAX_LIST_LENGTH = 300

@@ -3,7 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from elt_llm_core.enterprise import CARDINALITY_LABELS, Entity, FactSheet, Relationship
@@ -174,13 +174,8 @@ _NOT_IN_MODEL = "The enterprise model does not contain the term."
 _NOT_IN_TEXTS = "The job file lists the entity under catalog.not_in_texts, so the texts were not searched."
 
 
-@dataclass(frozen=True)
-class GatheredFields:
-    """The cells made without a language model, and the facts and prompts with which a model rewrites some of them."""
-
-    cells: Mapping[str, Cell]
-    facts: Mapping[str, FieldFacts] = field(repr=False)
-    prompts: Mapping[str, str] = field(repr=False)
+GatheredFields = tuple[Mapping[str, Cell], Mapping[str, FieldFacts], Mapping[str, str]]
+"""The cells made without a language model, and the facts and prompts with which a model rewrites some of them."""
 
 
 class _CatalogTask(RowTask):
@@ -195,13 +190,13 @@ class _CatalogTask(RowTask):
     def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
         """Make the row. Text that a language model writes is checked against the chunks in its prompt."""
         gathered: GatheredFields = material.gathered
-        cells = dict(gathered.cells)
+        cells, facts, prompts = dict(gathered[0]), *gathered[1:]
         if ask is not None and self._writer is not None:
             topic = FieldSubject(self.name, self._index.statements.names, self._index.statements)
-            for name, prompt in gathered.prompts.items():
-                cells[name] = self._writer.cell(gathered.facts[name], prompt, ask, topic)
+            for name, prompt in prompts.items():
+                cells[name] = self._writer.cell(facts[name], prompt, ask, topic)
                 if self._index.section.search_again:
-                    cells[name] = self._search_again(self._writer, name, cells[name], gathered.facts[name], ask, topic)
+                    cells[name] = self._search_again(self._writer, name, cells[name], facts[name], ask, topic)
         return Row(key=self.key, name=self.name, group=self.group, cells=cells)
 
     def _search_again(
@@ -259,7 +254,7 @@ class _CatalogTask(RowTask):
         if prompts and index.section.search_again:
             steps = index.context.settings.answer.further_steps
             inputs |= {"further_steps": steps, GENERATIONS: list(index.context.generations)}
-        return RowMaterial(inputs, tuple(prompts.values()), GatheredFields(cells, facts, prompts))
+        return RowMaterial(inputs, tuple(prompts.values()), (cells, facts, prompts))
 
     def _source_field(self, settings: CatalogField, entity: Entity | None, to_sheet: JoinPair | None) -> Cell:
         if settings.kind == "inventory":
@@ -337,7 +332,7 @@ class EntityTask(_CatalogTask):
         ends = [one for one in drawn if self.key in {one.source.entity_id, one.target.entity_id}]
         if not ends:
             return absent_cell(_NO_VALUE)
-        evidence = [place for one in ends for place in model.of_relationship(one, one.sentence)]
+        evidence = [place for one in ends for place in model.of_relationship(one)]
         return _source_cell(tuple(dict.fromkeys(one.sentence for one in ends)), evidence, _IN_MODEL)
 
 
@@ -404,8 +399,7 @@ class RelationshipTask(RowTask):
     def _drawn(self, value: str) -> Cell:
         if not value:
             return absent_cell(_NO_VALUE)
-        evidence = self._index.model.of_relationship(self._relationship, self._relationship.sentence)
-        return _source_cell(value, evidence, _IN_MODEL)
+        return _source_cell(value, self._index.model.of_relationship(self._relationship), _IN_MODEL)
 
     def _in_the_texts(self) -> Cell:
         source, target = self._relationship.source.name, self._relationship.target.name

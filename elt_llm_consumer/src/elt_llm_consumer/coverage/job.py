@@ -23,8 +23,9 @@ from elt_llm_consumer.evidence import (
     found_cell,
     group_by_domain,
     inferred_cell,
+    rows_by_group,
 )
-from elt_llm_consumer.export.text import rows_by_group, value_text
+from elt_llm_consumer.export.text import value_text
 from elt_llm_consumer.jobs.context import JobContext
 from elt_llm_consumer.jobs.corpus import ModelSource
 from elt_llm_consumer.jobs.sections import CoverageThresholds

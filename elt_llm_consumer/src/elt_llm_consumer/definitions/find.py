@@ -2,7 +2,7 @@
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -21,7 +21,7 @@ from elt_llm_consumer.definitions.abbreviations import (
 from elt_llm_consumer.definitions.defining_sentences import find_in_sentences
 from elt_llm_consumer.definitions.definition import Definition, DefinitionDraft, term_key
 from elt_llm_consumer.definitions.layout import DocumentLayout, one_line, trim_span, with_marks
-from elt_llm_consumer.definitions.lists import DefinitionLists, EntryReader
+from elt_llm_consumer.definitions.lists import EntryReader, find_in_lists
 from elt_llm_consumer.definitions.markup import find_marked_terms, is_value
 from elt_llm_consumer.definitions.tables import DefinitionTables
 from elt_llm_consumer.definitions.vocabulary import PLACE, SEE, pattern
@@ -126,7 +126,7 @@ def _drafts(layout: DocumentLayout, settings: GlossarySection) -> Iterator[Defin
     bodies = sorted(draft.body for draft in marked if draft.pattern == "list")
     yield from marked
     yield from DefinitionTables(layout, settings).drafts()
-    listed = [draft for draft in DefinitionLists(layout).drafts() if not _is_inside(draft, bodies)]
+    listed = [draft for draft in find_in_lists(layout) if not _is_inside(draft, bodies)]
     begins = sorted(draft.body[0] for draft in listed)
     # The line of a term and the text below it are not one sentence.
     yield from (draft for draft in find_in_sentences(layout) if not _is_crossed(draft.term, begins))
@@ -200,19 +200,15 @@ def _without_duplicates(drafts: Sequence[DefinitionDraft]) -> list[DefinitionDra
     """
     bodies = sorted(draft.body for draft in drafts if draft.pattern in ("table", "list"))
     kept: list[DefinitionDraft] = []
-    taken: dict[int, list[DefinitionDraft]] = {}
     for draft in drafts:
-        bucket, (start, end) = draft.term[0] // _BUCKET, draft.term
-        around = [one.term for key in range(bucket - 1, bucket + 2) for one in taken.get(key, [])]
-        overlaps = any(first < end and start < last for first, last in around)
-        if overlaps or (draft.pattern == "is" and _is_inside(draft, bodies)):
-            continue
-        kept.append(draft)
-        taken.setdefault(bucket, []).append(draft)
-    return sorted(kept, key=lambda one: (one.term, one.body))
+        place = bisect_left(kept, draft.term, key=lambda one: one.term)
+        around = [one.term for one in kept[max(0, place - 1) : place + 1]]
+        overlaps = any(start < draft.term[1] and draft.term[0] < end for start, end in around)
+        if not overlaps and not (draft.pattern == "is" and _is_inside(draft, bodies)):
+            kept.insert(place, draft)
+    return kept
 
 
-_BUCKET = 400
 _MAX_NESTED = 50  # maximum number of nested entries that are passed to find the entry around a definition
 
 

@@ -85,7 +85,7 @@ def skip_labels(text: str, start: int, end: int) -> int:
 
 def quoted_span(found: "re.Match[str]") -> tuple[int, int]:
     """Return the span of the words within quotes or emphasis."""
-    return next(found.span(name) for name in found.re.groupindex if found[name] is not None)
+    return found.span(found.lastgroup or 0)
 
 
 def read_subject(text: str, start: int, end: int) -> DefinedSubject | None:

@@ -8,8 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from elt_llm_consumer.evidence import JobResult, Row
-from elt_llm_consumer.export.text import printable, rows_by_group, value_text, write_atomically
+from elt_llm_consumer.evidence import JobResult, Row, rows_by_group
+from elt_llm_consumer.export.text import printable, value_text, write_atomically
 
 _END_COLUMNS = {"source": ("source", "source_entity"), "target": ("target", "target_entity")}
 """The columns that may contain the name of a relationship's source or target."""

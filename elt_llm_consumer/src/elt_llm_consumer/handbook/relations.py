@@ -183,14 +183,6 @@ _MAX_ITEMS = 30
 _STATES = frozenset({"be", "have", "become", "include", "consist"})
 
 
-@dataclass(frozen=True)
-class Duty:
-    """A statement of what a role or organisation must or may do, with its evidence."""
-
-    text: str
-    evidence: Evidence
-
-
 class DutyFinder:
     """Finds the duties of candidate entities: sentences in which they act, and lists under "The duties of X are:"."""
 
@@ -203,14 +195,17 @@ class DutyFinder:
             re.IGNORECASE,
         )
 
-    def find(self, sentences: Sequence[ParsedSentence]) -> Mapping[str, list[Duty]]:
-        """Return the distinct duties and powers of each candidate entity, by its key, in the order of the texts."""
-        found: dict[str, dict[str, Duty]] = {}
+    def find(self, sentences: Sequence[ParsedSentence]) -> Mapping[str, Mapping[str, Evidence]]:
+        """Return the duties and powers of each candidate entity, by its key, in the order of the texts.
+
+        A duty is a statement of what a role or organisation must or may do; each is mapped to its evidence.
+        """
+        found: dict[str, dict[str, Evidence]] = {}
         for number, sentence in enumerate(sentences):
             for candidate, score in self._acting(sentence):
-                for duty in _duties(sentence, sentences[number + 1 : number + 1 + _MAX_ITEMS], score):
-                    found.setdefault(candidate.key, {}).setdefault(duty.text, duty)
-        return {key: list(duties.values()) for key, duties in found.items()}
+                for text, evidence in _duties(sentence, sentences[number + 1 : number + 1 + _MAX_ITEMS], score):
+                    found.setdefault(candidate.key, {}).setdefault(text, evidence)
+        return found
 
     def _acting(self, sentence: ParsedSentence) -> Iterable[tuple[EntityCandidate, float]]:
         """Return each candidate entity whose duty a sentence states, with a score.
@@ -239,12 +234,12 @@ class DutyFinder:
         return next((one for one in longest_first if one is not None), None)
 
 
-def _duties(sentence: ParsedSentence, following: Sequence[ParsedSentence], score: float) -> Iterable[Duty]:
+def _duties(sentence: ParsedSentence, following: Sequence[ParsedSentence], score: float) -> list[tuple[str, Evidence]]:
     """Return one duty for each list item below a sentence that ends in a colon; otherwise one duty for the sentence."""
     items = list(takewhile(lambda one: one.item and one.document is sentence.document, following))
     if items and sentence.text.endswith(":"):
-        return [Duty(f"{sentence.text} {item.text}", item.evidence(score)) for item in items]
+        return [(f"{sentence.text} {item.text}", item.evidence(score)) for item in items]
     if score == _PRONOUN_DUTY_SCORE and sentence.before is not None:
         text = " ".join(sentence.document.text[sentence.before.start : sentence.end].split())
-        return [Duty(text, sentence.with_before(score))]
-    return [Duty(sentence.text, sentence.evidence(score))]
+        return [(text, sentence.with_before(score))]
+    return [(sentence.text, sentence.evidence(score))]

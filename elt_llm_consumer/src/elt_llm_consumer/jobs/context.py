@@ -27,7 +27,7 @@ from elt_llm_consumer.jobs.corpus import (
     read_inventory,
     read_model_source,
 )
-from elt_llm_consumer.jobs.job_file import ConsumerJob, JobFile, read_source_file
+from elt_llm_consumer.jobs.job_file import JobFile, read_source_file
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -96,7 +96,8 @@ def open_job(
             opens = partial(open_engine, embedding=embedding, aliases=aliases, prompts=prompts)
             engine = opened.enter_context(opens(settings, loaded.workspace, sources.handbook, llm=llm))
             make = partial(Engine, engine.generations, embedding, llm=engine.llm, aliases=aliases, prompts=prompts)
-            for profile in _field_profiles(file.spec):
+            named = {one.profile for one in file.spec.catalog.all_fields().values()}
+            for profile in sorted(named - {"", file.spec.running.profile}):
                 engines[profile] = opened.enter_context(make(load_profile(profile, loaded).apply_to(loaded.settings)))
         generations = engine.generations if engine else ()
         yield JobContext(
@@ -105,11 +106,6 @@ def open_job(
             generations=tuple(one.identity for one in (*generations, *structured)),
             engines=engines,
         )
-
-
-def _field_profiles(spec: ConsumerJob) -> list[str]:
-    """Return the profiles that catalog fields name, except the job's own, sorted."""
-    return sorted({one.profile for one in spec.catalog.all_fields().values()} - {"", spec.running.profile})
 
 
 def _job_settings(file: JobFile, loaded: LoadedSettings) -> Settings:

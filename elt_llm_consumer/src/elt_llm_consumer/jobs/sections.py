@@ -211,7 +211,7 @@ class CatalogSection(SettingsSection):
     def all_fields(self) -> dict[str, CatalogField]:
         """Return the shipped fields with their changes, in order, followed by the added fields."""
         found: dict[str, CatalogField] = {}
-        for name in (*DEFAULT_FIELDS, *(name for name in self.fields if name not in DEFAULT_FIELDS)):
+        for name in {**DEFAULT_FIELDS, **self.fields}:
             given = self.fields.get(name)
             if name in self.fields and given is None:
                 continue

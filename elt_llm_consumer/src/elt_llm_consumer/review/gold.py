@@ -23,9 +23,7 @@ from elt_llm_core.text.normalise import words
 from pydantic import Field, ValidationError
 
 from elt_llm_consumer.evidence import Cell, Evidence, JobResult, Row, Table
-from elt_llm_consumer.jobs.context import JobContext
 from elt_llm_consumer.jobs.corpus import Corpus
-from elt_llm_consumer.jobs.row_keys import SourceDocuments
 
 _MAX_REMARKS = 40
 
@@ -431,19 +429,15 @@ def _row_defines(row: Row, gold: GoldTerm) -> bool:
 
 
 def _precision(matches: Sequence[tuple[Row, Sequence[int]]], gold: Sequence[GoldTerm]) -> tuple[GoldShare, list[str]]:
-    right, of, remarks = 0, 0, []
     known = {gold_term_key(name) for one in gold for name in (one.term, one.abbreviation)}
-    for row, numbers in matches:
-        if numbers and all(gold[number].optional for number in numbers):
-            continue
-        of += 1
-        right += bool(numbers)
-        if not numbers:
-            is_term = gold_term_key(row.name) in known
-            what = "another definition than in the gold file" if is_term else "not a term of the gold file"
-            shown = " / ".join(_column_texts(row, ("definition",)))[:100]
-            remarks.append(f"{what}: {row.name}: {shown}")
-    return GoldShare("precision", right, of), remarks
+    right = sum(not all(gold[number].optional for number in numbers) for _, numbers in matches)
+    remarks = []
+    for row in (row for row, numbers in matches if not numbers):
+        is_term = gold_term_key(row.name) in known
+        what = "another definition than in the gold file" if is_term else "not a term of the gold file"
+        shown = " / ".join(_column_texts(row, ("definition",)))[:100]
+        remarks.append(f"{what}: {row.name}: {shown}")
+    return GoldShare("precision", right, right + len(remarks)), remarks
 
 
 def _recall(gold: Sequence[GoldTerm], found: Collection[int]) -> tuple[list[GoldShare], list[str]]:
@@ -598,8 +592,3 @@ def compare_with_gold(result: JobResult, folder: Path, corpora: Sequence[Corpus]
             )
     quotes, lost = _check_quotes(result, corpora)
     return GoldReport(result.job, result.kind, (*shares, quotes), (*remarks, *lost))
-
-
-def job_corpora(context: JobContext) -> tuple[Corpus, ...]:
-    """Return all corpora that a job may quote: texts, model and inventory."""
-    return SourceDocuments(context).corpora
