@@ -72,8 +72,7 @@ def open_job(
     Raises UsageError, UnknownCollection or SettingsError if the job file is wrong, FingerprintMismatch if a collection
     was built with another embedding model, CorruptIndex if its index is damaged, and ModelError if a model is missing.
     """
-    sources = file.spec.sources
-    settings = _job_settings(file, loaded)
+    sources, settings = file.spec.sources, _job_settings(file, loaded)
     with ExitStack() as opened:
         store = opened.enter_context(open_store(loaded.workspace))
         structured: list[Searchable] = []
@@ -86,8 +85,8 @@ def open_job(
         inventories = sources.inventory or ((sources.model,) if sources.model and model and model.of_inventory else ())
         inventory = read_inventory([open_collection(name) for name in inventories]) if inventories else None
         embedding = embedding or create_embedding(settings)
-        aliases, own = load_aliases(loaded), read_source_file(file, "aliases", AliasFile, loaded)
-        aliases = Aliases((*aliases.groups, *aliases_from(own.aliases).groups)) if own else aliases
+        own = read_source_file(file, "aliases", AliasFile, loaded)
+        aliases = Aliases((*load_aliases(loaded).groups, *(aliases_from(own.aliases).groups if own else ())))
         # Only further searches need the prompts of the project.
         prompts = load_prompts(loaded.config_dir, loaded.project) if file.spec.catalog.search_again else None
         engine: Engine | None = None
@@ -96,9 +95,8 @@ def open_job(
             opens = partial(open_engine, embedding=embedding, aliases=aliases, prompts=prompts)
             engine = opened.enter_context(opens(settings, loaded.workspace, sources.handbook, llm=llm))
             make = partial(Engine, engine.generations, embedding, llm=engine.llm, aliases=aliases, prompts=prompts)
-            named = {one.profile for one in file.spec.catalog.all_fields().values()}
-            for profile in sorted(named - {"", file.spec.running.profile}):
-                engines[profile] = opened.enter_context(make(load_profile(profile, loaded).apply_to(loaded.settings)))
+            for profile, own_settings in _field_settings(file, loaded).items():
+                engines[profile] = opened.enter_context(make(own_settings))
         generations = engine.generations if engine else ()
         yield JobContext(
             *(file, settings, read_corpus(generations), model, inventory, aliases, embedding, engine),
@@ -106,6 +104,12 @@ def open_job(
             generations=tuple(one.identity for one in (*generations, *structured)),
             engines=engines,
         )
+
+
+def _field_settings(file: JobFile, loaded: LoadedSettings) -> dict[str, Settings]:
+    """Return the settings of each profile that a catalog field names, except the job's own, by profile."""
+    named = {one.profile for one in file.spec.catalog.all_fields().values()} - {"", file.spec.running.profile}
+    return {profile: load_profile(profile, loaded).apply_to(loaded.settings) for profile in sorted(named)}
 
 
 def _job_settings(file: JobFile, loaded: LoadedSettings) -> Settings:
