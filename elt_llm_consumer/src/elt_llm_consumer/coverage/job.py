@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from elt_llm_core.enterprise import Entity
 from elt_llm_core.errors import UsageError
@@ -28,7 +28,7 @@ from elt_llm_consumer.evidence import (
 from elt_llm_consumer.export.text import value_text
 from elt_llm_consumer.jobs.context import JobContext
 from elt_llm_consumer.jobs.corpus import ModelSource
-from elt_llm_consumer.jobs.sections import CoverageThresholds
+from elt_llm_consumer.jobs.sections import CoverageClass, CoverageThresholds
 from elt_llm_consumer.jobs.tasks import RowMaterial, RowTask
 from elt_llm_consumer.names.joins import (
     JoinResult,
@@ -42,7 +42,6 @@ from elt_llm_consumer.names.joins import (
 from elt_llm_consumer.names.mention_index import MentionIndex, MentionStatement
 from elt_llm_consumer.names.names import Names
 
-CoverageClass = Literal["STRONG", "MODERATE", "THIN", "ABSENT"]
 COVERAGE_CLASSES: tuple[CoverageClass, ...] = get_args(CoverageClass)
 
 

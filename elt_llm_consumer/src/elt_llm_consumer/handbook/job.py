@@ -20,7 +20,6 @@ from elt_llm_consumer.handbook.kinds import KindClassifier, personal_acts
 from elt_llm_consumer.handbook.reading import ParsedSentence, names_in_tables, read_sentences, sentences_on_topics
 from elt_llm_consumer.handbook.relations import (
     KIND_OF,
-    CandidateRelation,
     DutyFinder,
     RelationFinder,
     RelationStatement,
@@ -63,11 +62,11 @@ class HandbookModel:
         return {one.key: self._kinds.cell(one) for one in self._index.candidates}
 
     @cached_property
-    def relations(self) -> Sequence[CandidateRelation]:
-        """The relationships between candidate entities, from the sentences about the job's topics."""
+    def relations(self) -> Sequence[Sequence[RelationStatement]]:
+        """The relationships between candidate entities, each as its statements in sentences about the job's topics."""
         known = {one.key for one in self.candidates}
         relations = RelationFinder(self._index, self._kinds).find(self._on_topic)
-        return [one for one in relations if one.source.key in known and one.target.key in known]
+        return [ones for ones in relations if {ones[0].source.key, ones[0].target.key} <= known]
 
     @cached_property
     def duties(self) -> Mapping[str, Mapping[str, Evidence]]:
@@ -260,15 +259,17 @@ class RelationTask(RowTask):
 
     table = "relationships"
 
-    def __init__(self, model: HandbookModel, relation: CandidateRelation) -> None:
+    def __init__(self, model: HandbookModel, statements: Sequence[RelationStatement]) -> None:
+        """`statements` are the distinct statements of the relationship."""
+        relation = statements[0]
         self.key = f"relationship/{relation.key}"
         self.name = f"{relation.source.name} {relation.verb} {relation.target.name}"
         self.group = (kind_name(model, relation.source),)
-        self._relation, self._most = relation, model.section.evidence
+        self._relation, self._statements, self._most = relation, statements, model.section.evidence
 
     def material(self) -> RowMaterial:
         """Gather the cells of this relationship: source, verb, target, modality, cardinality and sentences."""
-        relation, statements = self._relation, self._relation.statements
+        relation, statements = self._relation, self._statements
         surest = sorted(statements, key=lambda one: -one.score)[: self._most]
         places = [one.evidence for one in surest]
         counts = dict.fromkeys(one.count for one in statements if one.count)

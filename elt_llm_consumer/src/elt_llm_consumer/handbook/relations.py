@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import takewhile, zip_longest
 
 from elt_llm_core.text.languages import alternatives
@@ -43,19 +43,9 @@ class RelationStatement:
     again: bool = False
     """Whether the source is only called "it" or "they" here, so that the previous sentence must give its name."""
 
-
-@dataclass
-class CandidateRelation:
-    """A relationship between two candidate entities, with all distinct sentences that state it."""
-
-    source: EntityCandidate
-    verb: str
-    target: EntityCandidate
-    statements: list[RelationStatement] = field(default_factory=list)
-
     @property
     def key(self) -> str:
-        """The key of the relationship, which is the same in every run."""
+        """The key of the relationship, which all sentences that state it share, and which is the same in every run."""
         return f"{self.source.key}/{self.verb.replace(' ', '-')}/{self.target.key}"
 
 
@@ -65,9 +55,9 @@ class RelationFinder:
     def __init__(self, index: CandidateIndex, kinds: KindClassifier) -> None:
         self._index, self._kinds = index, kinds
 
-    def find(self, sentences: Iterable[ParsedSentence]) -> list[CandidateRelation]:
-        """Return the relationships sorted by source, verb and target."""
-        relations: dict[str, CandidateRelation] = {}
+    def find(self, sentences: Iterable[ParsedSentence]) -> list[list[RelationStatement]]:
+        """Return the relationships, each as its distinct statements, sorted by source, verb and target."""
+        relations: dict[str, list[RelationStatement]] = {}
         stated = (
             one
             for sentence in sentences
@@ -80,13 +70,15 @@ class RelationFinder:
         for statement in (*self._in_definitions(), *stated):
             if statement.source.key == statement.target.key:
                 continue
-            new = CandidateRelation(statement.source, statement.verb, statement.target)
-            relation = relations.setdefault(new.key, new)
-            if all(one.evidence.quote != statement.evidence.quote for one in relation.statements):
-                relation.statements.append(statement)
-        return sorted(
-            relations.values(), key=lambda one: (one.source.name.casefold(), one.verb, one.target.name, one.key)
-        )
+            known = relations.setdefault(statement.key, [])
+            if all(one.evidence.quote != statement.evidence.quote for one in known):
+                known.append(statement)
+
+        def rank(statements: list[RelationStatement]) -> tuple[str, str, str, str]:
+            one = statements[0]
+            return one.source.name.casefold(), one.verb, one.target.name, one.key
+
+        return sorted(relations.values(), key=rank)
 
     def _in_definitions(self) -> Iterator[RelationStatement]:
         for candidate in self._index.candidates:

@@ -220,6 +220,9 @@ class CatalogSection(SettingsSection):
         return found
 
 
+CoverageClass = Literal["STRONG", "MODERATE", "THIN", "ABSENT"]
+
+
 class CoverageThresholds(SettingsSection):
     """The lower bounds of the coverage classes STRONG and MODERATE, and the least score of a found chunk.
 

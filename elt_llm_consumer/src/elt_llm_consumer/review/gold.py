@@ -24,6 +24,7 @@ from pydantic import Field, ValidationError
 
 from elt_llm_consumer.evidence import Cell, Evidence, JobResult, Row, Table
 from elt_llm_consumer.jobs.corpus import Corpus
+from elt_llm_consumer.jobs.sections import CoverageClass
 
 _MAX_REMARKS = 40
 
@@ -136,7 +137,6 @@ def _singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
 
 
-GoldClass = Literal["STRONG", "MODERATE", "THIN", "ABSENT"]
 GapSide = Literal["MATCHED", "MODEL_ONLY", "HANDBOOK_ONLY"]
 GoldPattern = Literal[
     "table",
@@ -229,8 +229,8 @@ class GoldCoverage(EnterpriseRecord):
     """The correct coverage class of an entity."""
 
     entity: str
-    coverage: GoldClass
-    also_right: tuple[GoldClass, ...] = ()
+    coverage: CoverageClass
+    also_right: tuple[CoverageClass, ...] = ()
 
 
 class GoldGap(EnterpriseRecord):
@@ -335,7 +335,7 @@ def _compare_coverage(result: JobResult, folder: Path) -> tuple[list[GoldShare],
         (one.entity, (one.coverage, *one.also_right)) for one in _read_gold(folder, "coverage.jsonl", GoldCoverage)
     ]
     gaps = [one for one in _read_gold(folder, "gaps.jsonl", GoldGap) if not one.optional]
-    shares = [share("coverage as in gold", "coverage", classes, get_args(GoldClass))]
+    shares = [share("coverage as in gold", "coverage", classes, get_args(CoverageClass))]
     for gap in get_args(GapSide):
         of_gap = [(one.name, (gap,)) for one in gaps if one.gap == gap]
         shares.append(share(f"gaps, {gap}", "gaps", of_gap, get_args(GapSide)))
