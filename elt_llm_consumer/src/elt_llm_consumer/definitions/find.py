@@ -242,28 +242,23 @@ def _definition(layout: DocumentLayout, draft: DefinitionDraft) -> Definition:
     )
 
 
-_BOLD_ENTRY: Final = re.compile(
-    r"(?:[-*+•–]\s+)?(?P<mark>\*\*|__)\s?(?P<term>[^*_|\n]{1,80}?)[:.]?(?P=mark)\s{0,3}(?:[:–—=-]|means\b)"
-)
-_DASH_ENTRY: Final = re.compile(
-    r"(?:[-*+•]\s+)?[\"“'‘]?(?P<term>[^\W\d_][^:|–—\"”\n]{0,60}?)[\"”'’]?(?::\s|\s{1,3}(?:--?|[–—=])\s)"
-)
-_SIGN_ENTRY: Final = re.compile(r"[$§►▶→◆]\s{1,9}(?P<term>\S[^\n]{0,80}?)(?:\s[Ss]ee:.*)?$")
-_ROW_ENTRY: Final = re.compile(
-    r"\|?\s{0,9}(?P<term>[^|\s][^|\n]{0,79}?)\s{0,200}\|\s{0,200}(?P<body>[^|\s][^|\n]{9,2000}?)\s{0,200}\|?$"
-)
+_LINE_ENTRIES: Final = {
+    # A term in AsciiDoc markup: "[[def_branch]]branch::"
+    "colons": re.compile(r"(?:\[\[[^\[\]\n]{1,80}\]\])?(?P<term>[^\s:|][^:|\n]{0,80}?)::$"),
+    "bold": re.compile(
+        r"(?:[-*+•–]\s+)?(?P<mark>\*\*|__)\s?(?P<term>[^*_|\n]{1,80}?)[:.]?(?P=mark)\s{0,3}(?:[:–—=-]|means\b)"
+    ),
+    "sign": re.compile(r"[$§►▶→◆]\s{1,9}(?P<term>\S[^\n]{0,80}?)(?:\s[Ss]ee:.*)?$"),
+    "row": re.compile(
+        r"\|?\s{0,9}(?P<term>[^|\s][^|\n]{0,79}?)\s{0,200}\|\s{0,200}(?P<body>[^|\s][^|\n]{9,2000}?)\s{0,200}\|?$"
+    ),
+    "dash": re.compile(
+        r"(?:[-*+•]\s+)?[\"“'‘]?(?P<term>[^\W\d_][^:|–—\"”\n]{0,60}?)[\"”'’]?(?::\s|\s{1,3}(?:--?|[–—=])\s)"
+    ),
+}
 _MEANS_ENTRY: Final = re.compile(
     r"[\"“„‘](?P<term>[^\"“”„‘’\n]{2,80})[\"”“’](?:\s\([^()\n]{1,80}\))?\s{1,3}"
     r"(?:means\b|shall mean\b|is defined as\b|bedeutet\b|bezeichnet\b)"
-)
-# A term in AsciiDoc markup: "[[def_branch]]branch::"
-_COLONS_ENTRY: Final = re.compile(r"(?:\[\[[^\[\]\n]{1,80}\]\])?(?P<term>[^\s:|][^:|\n]{0,80}?)::$")
-_LINE_ENTRIES: Final = (
-    ("colons", _COLONS_ENTRY),
-    ("bold", _BOLD_ENTRY),
-    ("sign", _SIGN_ENTRY),
-    ("row", _ROW_ENTRY),
-    ("dash", _DASH_ENTRY),
 )
 _MIN_ENTRIES, _MIN_DASHES = 5, 8
 _MAX_LINES_APART = 40
@@ -325,11 +320,11 @@ def _listed_entries(layout: DocumentLayout) -> Iterator[Span]:
     yield from _glossary_run(layout, "indented", list(_indented_entries(layout)))
     yield from _glossary_run(layout, "heading", list(_heading_entries(layout)))
     yield from _glossary_run(layout, "leading", list(_leading_entries(layout)))
-    runs: dict[str, list[tuple[int, Span]]] = {kind: [] for kind, _ in _LINE_ENTRIES}
+    runs: dict[str, list[tuple[int, Span]]] = {kind: [] for kind in _LINE_ENTRIES}
     for number, line in enumerate(layout.lines):
         if line.start in layout.heading_lines or layout.is_contents(line.text):
             continue
-        for kind, entry in _LINE_ENTRIES:
+        for kind, entry in _LINE_ENTRIES.items():
             found = entry.match(line.text)
             if found is None or not any(map(str.isalpha, found["term"])):
                 continue
@@ -390,7 +385,7 @@ def _glossary_run(layout: DocumentLayout, kind: str, run: Sequence[tuple[int, Sp
     if len(run) < _MIN_ENTRIES or len(set(terms)) < _MIN_DIFFERENT * len(terms):
         return
     ordered = sum(one <= other for one, other in pairwise(terms)) / (len(terms) - 1)
-    rows = [_ROW_ENTRY.match(layout.lines[number].text) for number, _ in run] if kind == "row" else []
+    rows = [_LINE_ENTRIES["row"].match(layout.lines[number].text) for number, _ in run] if kind == "row" else []
     body_words = sum(len(row["body"].split()) for row in rows if row)
     if (kind == "dash" and len(run) < _MIN_DASHES) or (rows and body_words / len(run) < _MIN_BODY_WORDS):
         return
