@@ -66,7 +66,7 @@ class CatalogIndex:
         """The normalised names in `catalog.not_in_texts` of the job file. The texts are not searched for them."""
         types = self.section.entity_types
         self.drawn = {one.id: one for one in model.model.entities}
-        self.selected = [one for one in self.drawn.values() if not types or one.type in types]
+        self.selected = [one for one in model.model.entities if not types or one.type in types]
         """The entities of the types selected in the job file."""
         self.entities = [one for one in self.selected if name_key(one.name) not in left_out]
         sheets = context.inventory.inventory.fact_sheets if context.inventory else ()
