@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Literal, Self
 
 from elt_llm_core.enterprise import EnterpriseRecord
@@ -151,15 +152,22 @@ class Table(EnterpriseRecord):
     groups: tuple[str, ...] = Field(("domain", "subgroup"), description="Names of the levels of a row's `group`.")
 
 
+def rows_by_group(rows: Iterable[Row], depth: int) -> dict[str, list[Row]]:
+    """Return the rows by the name of their group at `depth`, in order of appearance; "" for rows without a group."""
+    grouped: dict[str, list[Row]] = {}
+    for row in rows:
+        grouped.setdefault(row.group[depth] if len(row.group) > depth else "", []).append(row)
+    return grouped
+
+
 def group_by_domain(rows: Iterable[Row]) -> tuple[Row, ...]:
     """Sort the rows so that all rows of one domain follow each other. The domain is the first name in a row's `group`.
 
     The domains keep the order in which they first appear. Rows without a domain come last.
     """
-    listed = tuple(rows)
-    names = dict.fromkeys(row.group[0] for row in listed if row.group and row.group[0])
-    numbers = {name: number for number, name in enumerate(names)}
-    return tuple(sorted(listed, key=lambda row: numbers.get(row.group[0] if row.group else "", len(numbers))))
+    by_domain = rows_by_group(rows, 0)
+    without = by_domain.pop("", [])
+    return (*chain.from_iterable(by_domain.values()), *without)
 
 
 class JobResult(EnterpriseRecord):

@@ -120,9 +120,10 @@ def _run_job(
 def _compare_with_gold(result: "JobResult", opened: "JobContext", folder: Path | None) -> "list[GoldReport]":
     if folder is None:
         return []
-    from elt_llm_consumer.review.gold import compare_with_gold, job_corpora
+    from elt_llm_consumer.jobs.row_keys import SourceDocuments
+    from elt_llm_consumer.review.gold import compare_with_gold
 
-    return [compare_with_gold(result, folder, job_corpora(opened))]
+    return [compare_with_gold(result, folder, SourceDocuments(opened).corpora)]
 
 
 def _print_result(report: "RunReport", compared: "list[GoldReport]", context: CommandContext, *, as_json: bool) -> None:

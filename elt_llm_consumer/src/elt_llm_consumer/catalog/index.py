@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from elt_llm_core.enterprise import Entity, FactSheet
+from elt_llm_core.enterprise import FactSheet
 from elt_llm_core.text.normalise import fold
 from elt_llm_core.text.stems import stopwords_of
 from elt_llm_query.understanding.aliases import Aliases
@@ -16,9 +16,9 @@ from elt_llm_consumer.catalog.text_fields import TextField
 from elt_llm_consumer.definitions.definition import Definition
 from elt_llm_consumer.definitions.find import find_definitions
 from elt_llm_consumer.jobs.context import JobContext
+from elt_llm_consumer.jobs.corpus import ModelSource
 from elt_llm_consumer.jobs.sections import CatalogField, CatalogSection
 from elt_llm_consumer.names.joins import (
-    JoinPair,
     JoinResult,
     NamedItem,
     collect_aliases,
@@ -29,7 +29,7 @@ from elt_llm_consumer.names.joins import (
     term_items,
     term_name_key,
 )
-from elt_llm_consumer.names.names import Names
+from elt_llm_consumer.names.names import Names, name_key
 from elt_llm_consumer.sentences.statements import read_statements
 from elt_llm_consumer.sentences.words import finite_verbs
 
@@ -55,26 +55,24 @@ class CatalogTerm:
 class CatalogIndex:
     """The data of a catalog job: entities, fact sheets (records of the inventory), defined terms and their matches."""
 
-    def __init__(self, context: JobContext) -> None:
-        self.context = context
+    def __init__(self, context: JobContext, model: ModelSource) -> None:
+        self.context, self.model = context, model
         self.section: CatalogSection = context.file.spec.catalog
         self.fields: Mapping[str, CatalogField] = self.section.all_fields()
-        skip = Names([]).key
-        left_out = {skip(name) for name in self.section.skip}
-        self.deeper = {skip(name) for name in self.section.deeper}
+        left_out = set(map(name_key, self.section.skip))
+        self.deeper = set(map(name_key, self.section.deeper))
         """The normalised names in `catalog.deeper` of the job file. They get twice as many search results."""
-        self.not_in_texts = {skip(name) for name in self.section.not_in_texts}
+        self.not_in_texts = set(map(name_key, self.section.not_in_texts))
         """The normalised names in `catalog.not_in_texts` of the job file. The texts are not searched for them."""
-        drawn = context.model.model.entities if context.model else ()
-        types = set(self.section.entity_types)
-        self.entities: tuple[Entity, ...] = tuple(
-            one for one in drawn if (not types or one.type in types) and skip(one.name) not in left_out
-        )
-        self.drawn = {one.id: one for one in drawn}
+        types = self.section.entity_types
+        self.drawn = {one.id: one for one in model.model.entities}
+        self.selected = [one for one in model.model.entities if not types or one.type in types]
+        """The entities of the types selected in the job file."""
+        self.entities = [one for one in self.selected if name_key(one.name) not in left_out]
         sheets = context.inventory.inventory.fact_sheets if context.inventory else ()
         self.sheets: Mapping[str, FactSheet] = {one.id: one for one in sheets}
         self.terms: Mapping[str, CatalogTerm] = {
-            key: term for key, term in self._terms().items() if skip(term.name) not in left_out
+            key: term for key, term in self._terms().items() if name_key(term.name) not in left_out
         }
 
     @cached_property
@@ -102,9 +100,7 @@ class CatalogIndex:
     @cached_property
     def to_terms(self) -> JoinResult:
         """The matches between defined terms (by key in `terms`) and entities of the types selected in the job file."""
-        types = self.section.entity_types
-        drawn = [one for one in self.drawn.values() if not types or one.type in types]
-        return join_names(entity_items(drawn), self._named_terms, self.names, self.section.least_likeness)
+        return join_names(entity_items(self.selected), self._named_terms, self.names, self.section.least_likeness)
 
     @cached_property
     def terms_to_sheets(self) -> JoinResult:
@@ -138,10 +134,6 @@ class CatalogIndex:
             for name, field in self.fields.items()
             if field.kind == "text"
         }
-
-    def sheet_of(self, joined: JoinPair | None) -> FactSheet | None:
-        """Return the fact sheet in a joined pair, or None if `joined` is None."""
-        return self.sheets[joined.right] if joined else None
 
     @cached_property
     def _defining(self) -> frozenset[int]:

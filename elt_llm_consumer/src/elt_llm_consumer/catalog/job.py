@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import cached_property
 
 from elt_llm_core.errors import UsageError
 
@@ -29,11 +28,20 @@ class CatalogJob:
                 hint="Ingest a model, and set sources.model in the job file to its collection.",
             )
         self._context = context
-        self._index = CatalogIndex(context)
+        self._index = CatalogIndex(context, context.model)
 
     def tasks(self) -> Sequence[RowTask]:
         """Return the tasks: entities in the order of the model, then terms sorted by name, then relationships."""
-        return self._tasks
+        index, writer = self._index, field_writer(self._context)
+        _ = index.text_fields  # computed once, before several threads gather rows
+        terms = index.terms_alone if index.section.handbook_only else ()
+        taken = {entity.id for entity in index.entities}
+        drawn = index.model.model.relationships
+        return (
+            *(EntityTask(index, writer, entity) for entity in index.entities),
+            *(CatalogTermTask(index, writer, term) for term in terms),
+            *(RelationshipTask(index, one) for one in drawn if {one.source.entity_id, one.target.entity_id} & taken),
+        )
 
     def result(self, rows: Sequence[Row]) -> JobResult:
         """Return the tables and, for each field, the number of entities for which a value was found."""
@@ -47,19 +55,6 @@ class CatalogJob:
             Table(name=RelationshipTask.table, columns=drawn, rows=group_by_domain(relationships)),
         )
         return self._context.result(self.kind, tables, self._figures(entities, relationships))
-
-    @cached_property
-    def _tasks(self) -> Sequence[RowTask]:
-        index, writer = self._index, field_writer(self._context)
-        _ = index.text_fields  # computed once, before several threads gather rows
-        terms = index.terms_alone if index.section.handbook_only else ()
-        taken = {entity.id for entity in index.entities}
-        drawn = self._context.model.model.relationships if self._context.model else ()
-        return (
-            *(EntityTask(index, writer, entity) for entity in index.entities),
-            *(CatalogTermTask(index, writer, term) for term in terms),
-            *(RelationshipTask(index, one) for one in drawn if {one.source.entity_id, one.target.entity_id} & taken),
-        )
 
     def _figures(self, entities: Sequence[Row], relationships: Sequence[Row]) -> dict[str, int | float | str]:
         sources = Counter(str(row.cells["source"].value) for row in entities)

@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from elt_llm_core.text.outline import Span
 
 from elt_llm_consumer.catalog.mentions import NamedStatement
 from elt_llm_consumer.jobs.sections import CatalogField
 from elt_llm_consumer.sentences.clauses import describes_mention, follows_preposition, is_party_to_rule
 from elt_llm_consumer.sentences.statements import TextStatement
 from elt_llm_consumer.sentences.words import CueMatcher, finite_verbs
-
-Span = tuple[int, int]
 
 _COPULA = re.compile(r"(?<!\w)(?:is|are|ist|sind)\s{1,3}(?:(?:either|always|marked|shown as|entweder)\s{1,3})?")
 _MAX_LIST_LENGTH = 300
@@ -149,7 +149,6 @@ _ROW, _TITLED, _SUBJECT, _BEFORE_VERB, _NEAR, _HEADING, _NAMED = 1.0, 0.9, 0.85,
 _STATES = 0.95
 _OWN_RULE = 0.95
 """The score of rules about an entity below a heading with its name. These rules keep the order of the text."""
-_IN_ORDER = "rule for the entity under its heading"
 _UNSURE = 0.95
 _MORE = 0.05
 """The maximum that a second cue word, or the search score of a statement, adds to the statement's score."""
@@ -173,8 +172,6 @@ class FieldCandidate:
     statement: TextStatement
     score: float
     value: str = ""
-    reasons: tuple[str, ...] = field(default=(), compare=False)
-    """Phrases that explain the score."""
 
     @property
     def content(self) -> str:
@@ -213,15 +210,16 @@ class SentenceField:
         if len(statement.text) > _MAX_STATEMENT_LENGTH or statement.only_names or _MAIL_HEADER.match(statement.text):
             return None
         if who := _responsible(named, self._answers):
-            return FieldCandidate(statement, _STATES, who, ("responsible for it",))
+            return FieldCandidate(statement, _STATES, who)
         cues = self._cue_spans(named)
         if cues is None or ((self._settings.states or self._settings.headers) and _is_about_another(named)):
             return None
-        score, reason = self._directness(named, cues)
+        own_rule = self._is_own_rule(named)
+        score = _OWN_RULE if own_rule else self._directness(named, cues)
         score *= 1.0 if named.certain else _UNSURE
         different = {statement.text[start:end].casefold() for start, end in cues}
-        score += _MORE * (len(different) > 1 and reason != _IN_ORDER) + _MORE * search_score
-        return FieldCandidate(statement, round(min(score, 1.0), 4), reasons=(reason,))
+        score += _MORE * (len(different) > 1 and not own_rule) + _MORE * search_score
+        return FieldCandidate(statement, round(min(score, 1.0), 4))
 
     def _cue_spans(self, named: NamedStatement) -> list[Span] | None:
         """Return the spans of the field's cue words, such as "kept for"; None if the statement lacks required words."""
@@ -255,27 +253,29 @@ class SentenceField:
         lifecycle = [cue for cue in cues if any(describes_mention(text, mention, cue, offset) for mention in own)]
         return lifecycle + [(one.start, one.end) for one in states if one == own_states]
 
-    def _directness(self, named: NamedStatement, cues: Sequence[Span]) -> tuple[float, str]:
-        """Return a score for how directly a statement gives the entity's field, and the reason for the score."""
+    def _is_own_rule(self, named: NamedStatement) -> bool:
+        """Return whether a statement is a rule about the entity below a heading with its name."""
+        statement = named.statement
+        is_list = self._settings.states and _states_of(named) is not None
+        if is_list or not self._settings.rule or not named.in_chapter or statement.cells:
+            return False
+        return any(is_party_to_rule(statement.text, one, statement.offset) for one in named.local_mentions)
+
+    def _directness(self, named: NamedStatement, cues: Sequence[Span]) -> float:
+        """Return a score for how directly a statement gives the entity's field."""
         statement = named.statement
         if self._settings.states and _states_of(named):
-            return _STATES, "its states"
-        if self._settings.rule and named.in_chapter and not statement.cells:
-            offset, own = statement.offset, named.local_mentions
-            if any(is_party_to_rule(statement.text, mention, offset) for mention in own):
-                return _OWN_RULE, _IN_ORDER
+            return _STATES
         if statement.cells:
             first = next((cell for cell in statement.cells if len(cell.text) > 1), statement.cells[0])
             is_own = (first.start, first.end) in named.mentions
             long = [cell for cell in statement.cells if len(cell.text.split()) >= _SENTENCE_WORDS]
             cued = any(cell.start <= statement.start + start < cell.end for cell in long for start, _ in cues)
-            return (_ROW, "row of its own") if is_own and cued else (_NAMED, "in a row")
+            return _ROW if is_own and cued else _NAMED
         if not named.mentions:
-            return (_HEADING, "under its heading") if named.under_heading else (0.0, "")
+            return _HEADING if named.under_heading else 0.0
         best = max(_mention_score(statement, mention, cues) for mention in named.local_mentions)
-        if named.under_heading:
-            return max(_TITLED, best), "named under its heading"
-        return best, {_SUBJECT: "subject", _BEFORE_VERB: "before the verb", _NEAR: "near"}.get(best, "named")
+        return max(_TITLED, best) if named.under_heading else best
 
 
 def _outside_mentions(cues: Sequence[Span], named: NamedStatement) -> list[Span]:

@@ -3,7 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from elt_llm_core.enterprise import CARDINALITY_LABELS, Entity, FactSheet, Relationship
@@ -16,25 +16,24 @@ from elt_llm_consumer.catalog.text_fields import FieldFacts
 from elt_llm_consumer.catalog.written_fields import FieldWriter
 from elt_llm_consumer.definitions.definition import Definition
 from elt_llm_consumer.evidence import Cell, Evidence, Row, absent_cell, found_cell, inferred_cell, with_note
-from elt_llm_consumer.jobs.corpus import InventorySource
 from elt_llm_consumer.jobs.row_keys import GENERATIONS
 from elt_llm_consumer.jobs.sections import CatalogField
 from elt_llm_consumer.jobs.tasks import AskModel, RowMaterial, RowTask
 from elt_llm_consumer.names.joins import JoinPair, JoinResult
-from elt_llm_consumer.names.names import Names
+from elt_llm_consumer.names.names import Names, name_key
 
 _NO_VALUE = "The enterprise model has no value for this field."
 _IN_MODEL, _IN_INVENTORY = "The enterprise model has this value.", "The inventory has this value."
 
 
-def _inventory_field(
-    source: InventorySource | None, sheet: FactSheet | None, join: JoinPair | None, column: str
-) -> Cell:
+def _inventory_field(index: CatalogIndex, join: JoinPair | None, column: str) -> Cell:
     """Return the cell with the value of `column` in the fact sheet to which an entity was joined."""
+    source = index.context.inventory
     if source is None:
         return absent_cell("The job file names no inventory.")
-    if sheet is None or join is None:
+    if join is None:
         return absent_cell("The inventory does not contain the entity.")
+    sheet = index.sheets[join.right]
     value = _fact_sheet_value(sheet, column)
     if not value:
         return absent_cell("The inventory has no value for this field.")
@@ -175,13 +174,8 @@ _NOT_IN_MODEL = "The enterprise model does not contain the term."
 _NOT_IN_TEXTS = "The job file lists the entity under catalog.not_in_texts, so the texts were not searched."
 
 
-@dataclass(frozen=True)
-class GatheredFields:
-    """The cells made without a language model, and the facts and prompts with which a model rewrites some of them."""
-
-    cells: Mapping[str, Cell]
-    facts: Mapping[str, FieldFacts] = field(repr=False)
-    prompts: Mapping[str, str] = field(repr=False)
+GatheredFields = tuple[Mapping[str, Cell], Mapping[str, FieldFacts], Mapping[str, str]]
+"""The cells made without a language model, and the facts and prompts with which a model rewrites some of them."""
 
 
 class _CatalogTask(RowTask):
@@ -196,13 +190,13 @@ class _CatalogTask(RowTask):
     def row(self, material: RowMaterial, ask: AskModel | None) -> Row:
         """Make the row. Text that a language model writes is checked against the chunks in its prompt."""
         gathered: GatheredFields = material.gathered
-        cells = dict(gathered.cells)
+        cells, facts, prompts = dict(gathered[0]), *gathered[1:]
         if ask is not None and self._writer is not None:
             topic = FieldSubject(self.name, self._index.statements.names, self._index.statements)
-            for name, prompt in gathered.prompts.items():
-                cells[name] = self._writer.cell(gathered.facts[name], prompt, ask, topic)
+            for name, prompt in prompts.items():
+                cells[name] = self._writer.cell(facts[name], prompt, ask, topic)
                 if self._index.section.search_again:
-                    cells[name] = self._search_again(self._writer, name, cells[name], gathered.facts[name], ask, topic)
+                    cells[name] = self._search_again(self._writer, name, cells[name], facts[name], ask, topic)
         return Row(key=self.key, name=self.name, group=self.group, cells=cells)
 
     def _search_again(
@@ -232,7 +226,7 @@ class _CatalogTask(RowTask):
         to_sheet: JoinPair | None,
     ) -> RowMaterial:
         """Gather the inputs of a row. Its cells are `before`, then the fields in the configured order, then `after`."""
-        index, key = self._index, Names([]).key(self.name)
+        index, key = self._index, name_key(self.name)
         facts = {
             name: text.facts(self.name, deeper=key in index.deeper, with_chunks=self._writer is not None)
             for name, text in index.text_fields.items()
@@ -260,18 +254,17 @@ class _CatalogTask(RowTask):
         if prompts and index.section.search_again:
             steps = index.context.settings.answer.further_steps
             inputs |= {"further_steps": steps, GENERATIONS: list(index.context.generations)}
-        return RowMaterial(inputs, tuple(prompts.values()), GatheredFields(cells, facts, prompts))
+        return RowMaterial(inputs, tuple(prompts.values()), (cells, facts, prompts))
 
     def _source_field(self, settings: CatalogField, entity: Entity | None, to_sheet: JoinPair | None) -> Cell:
-        context = self._index.context
         if settings.kind == "inventory":
-            return _inventory_field(context.inventory, self._index.sheet_of(to_sheet), to_sheet, settings.column)
-        if entity is None or context.model is None:
+            return _inventory_field(self._index, to_sheet, settings.column)
+        if entity is None:
             return absent_cell(_NOT_IN_MODEL)
         value = str(getattr(entity, settings.column, ""))
-        return (
-            _source_cell(value, context.model.of_entity(entity, value), _IN_MODEL) if value else absent_cell(_NO_VALUE)
-        )
+        if not value:
+            return absent_cell(_NO_VALUE)
+        return _source_cell(value, self._index.model.of_entity(entity, value), _IN_MODEL)
 
 
 _VERDICTS: Final = ("absent", "conflict", "inferred", "found")
@@ -294,18 +287,17 @@ class EntityTask(_CatalogTask):
         """Gather the entity's cells from the enterprise model, the inventory and the texts."""
         index, entity = self._index, self._entity
         to_sheet, to_term = index.to_sheets.of_left(entity.id), index.to_terms.of_left(entity.id)
-        term = index.terms.get(to_term.right) if to_term else None
+        term = index.terms[to_term.right] if to_term else None
         before = {
             "source": self._source(term),
             "handbook_term": self._defined_term(term, to_term),
-            "inventory_match": self._inventory_match(index.sheet_of(to_sheet), to_sheet),
+            "inventory_match": self._inventory_match(to_sheet),
         }
         definition = _definition_field(term.definitions if term else (), to_term)
         return self._material(before, {"relationships": self._relationships()}, definition, entity, to_sheet)
 
     def _source(self, term: CatalogTerm | None) -> Cell:
-        model = self._index.context.model
-        in_model = model.of_entity(self._entity) if model else ()
+        in_model = self._index.model.of_entity(self._entity)
         if term is not None:
             note = "The texts define this entity of the enterprise model."
             return _source_cell("BOTH", (*in_model, term.definitions[0].evidence), note)
@@ -322,10 +314,11 @@ class EntityTask(_CatalogTask):
         evidence: Evidence = term.definitions[0].evidence
         return Cell(value=term.name, verdict="found", evidence=(evidence,), confidence=joined.score, note=joined.reason)
 
-    def _inventory_match(self, sheet: FactSheet | None, joined: JoinPair | None) -> Cell:
+    def _inventory_match(self, joined: JoinPair | None) -> Cell:
         inventory = self._index.context.inventory
-        if sheet is None or joined is None or inventory is None:
+        if joined is None or inventory is None:
             return self._not_joined(self._index.to_sheets, "No fact sheet of the inventory matches the entity.")
+        sheet = self._index.sheets[joined.right]
         cell = _source_cell(sheet.name, inventory.of_fact_sheet(sheet, "", joined.score), _IN_INVENTORY)
         return cell.model_copy(update={"note": joined.reason, "confidence": joined.score})
 
@@ -334,15 +327,12 @@ class EntityTask(_CatalogTask):
         return absent_cell(f"Perhaps: {near[0].reason}" if near else note)
 
     def _relationships(self) -> Cell:
-        model = self._index.context.model
-        ends = [
-            one
-            for one in (model.model.relationships if model else ())
-            if self.key in {one.source.entity_id, one.target.entity_id}
-        ]
-        if model is None or not ends:
+        model = self._index.model
+        drawn = model.model.relationships
+        ends = [one for one in drawn if self.key in {one.source.entity_id, one.target.entity_id}]
+        if not ends:
             return absent_cell(_NO_VALUE)
-        evidence = [place for one in ends for place in model.of_relationship(one, one.sentence)]
+        evidence = [place for one in ends for place in model.of_relationship(one)]
         return _source_cell(tuple(dict.fromkeys(one.sentence for one in ends)), evidence, _IN_MODEL)
 
 
@@ -407,10 +397,9 @@ class RelationshipTask(RowTask):
         return RowMaterial({"name": self.name, "cells": contents}, (), cells)
 
     def _drawn(self, value: str) -> Cell:
-        model = self._index.context.model
-        if not value or model is None:
+        if not value:
             return absent_cell(_NO_VALUE)
-        return _source_cell(value, model.of_relationship(self._relationship, self._relationship.sentence), _IN_MODEL)
+        return _source_cell(value, self._index.model.of_relationship(self._relationship), _IN_MODEL)
 
     def _in_the_texts(self) -> Cell:
         source, target = self._relationship.source.name, self._relationship.target.name

@@ -56,7 +56,7 @@ class TableField:
         for statement, value in self._similar if similar else self._rows:
             others = [cell for cell in statement.cells if cell.start != value.start]
             if score := max((self._score(cell, others, keys) for cell in others), default=0.0):
-                found.append(FieldCandidate(statement, score, value.text, (f"under '{value.header}'",)))
+                found.append(FieldCandidate(statement, score, value.text))
         return sorted(found, key=lambda one: (-one.score, one.statement.number))
 
     def kinds(self, name: str) -> list[FieldCandidate]:
@@ -73,8 +73,7 @@ class TableField:
                 and key not in self._known
                 and any(len(key) > len(own) > 1 and key[-len(own) :] == own for own in keys)
             ):
-                reason = f"a kind of the entity, under '{value.header}'"
-                found.append(FieldCandidate(statement, _KIND, f"{kind.text}: {value.text}", (reason,)))
+                found.append(FieldCandidate(statement, _KIND, f"{kind.text}: {value.text}"))
         return found
 
     def responsible(self, name: str) -> list[FieldCandidate]:
@@ -84,7 +83,7 @@ class TableField:
             who = _subject(statement.cells)
             if who.start != duties.start and self._listed_score(duties, keys):
                 value = f"{who.text}: {duties.header}: {duties.text}"
-                found.append(FieldCandidate(statement, _LISTED, value, (f"listed under '{duties.header}'",)))
+                found.append(FieldCandidate(statement, _LISTED, value))
         return found
 
     def _keys(self, name: str) -> set[NameKey]:

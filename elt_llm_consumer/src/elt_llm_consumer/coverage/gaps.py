@@ -1,15 +1,15 @@
 """Find gaps: entities that the texts never name, defined terms that match no entity, and rules that name no entity."""
 
 import re
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from elt_llm_core.enterprise import Entity
+from elt_llm_core.text.languages import alternatives
 from elt_llm_core.text.normalise import words
 from elt_llm_query.grounding.sentences import embed_truncated
 
-from elt_llm_consumer.definitions.definition import Definition
+from elt_llm_consumer.definitions.definition import Definition, grouped
 from elt_llm_consumer.evidence import (
     Cell,
     Evidence,
@@ -21,7 +21,7 @@ from elt_llm_consumer.evidence import (
     inferred_cell,
 )
 from elt_llm_consumer.jobs.context import JobContext
-from elt_llm_consumer.jobs.corpus import CorpusDocument
+from elt_llm_consumer.jobs.corpus import CorpusDocument, ModelSource
 from elt_llm_consumer.names.joins import JoinPair, JoinResult
 from elt_llm_consumer.names.names import Names
 from elt_llm_consumer.sentences.statements import is_contents_row
@@ -47,8 +47,7 @@ class RuleWords:
 
 
 def _any_word_pattern(words: Sequence[str]) -> "re.Pattern[str] | None":
-    longest_first = sorted({word.casefold() for word in words if word.strip()}, key=len, reverse=True)
-    either = "|".join(map(re.escape, longest_first))
+    either = alternatives(word.casefold() for word in words if word.strip())
     return re.compile(rf"\b(?:{either})\b", re.IGNORECASE) if either else None
 
 
@@ -57,7 +56,7 @@ MATCHED, MODEL_ONLY, HANDBOOK_ONLY = "MATCHED", "MODEL_ONLY", "HANDBOOK_ONLY"
 
 
 def gap_table(
-    context: JobContext,
+    model: ModelSource,
     entities: Sequence[Entity],
     joined: JoinResult,
     defined: Mapping[str, Sequence[Definition]],
@@ -67,19 +66,19 @@ def gap_table(
 
     `classes` maps the id of each entity to the cell with its coverage class.
     """
-    rows = [_entity_row(context, one, joined.of_left(one.id), defined, classes[one.id]) for one in entities]
+    rows = [_entity_row(model, one, joined.of_left(one.id), defined, classes[one.id]) for one in entities]
     rows += [_term_row(key, defined[key]) for key in joined.right_alone]
     return Table(name="gaps", columns=GAP_COLUMNS, rows=group_by_domain(rows))
 
 
 def _entity_row(
-    context: JobContext,
+    model: ModelSource,
     entity: Entity,
     join: JoinPair | None,
     defined: Mapping[str, Sequence[Definition]],
     coverage: Cell,
 ) -> Row:
-    in_model = context.model.of_entity(entity) if context.model else ()
+    in_model = model.of_entity(entity)
     at = tuple(one.evidence for one in defined[join.right]) if join else coverage.evidence
     gap, name = MATCHED if at else MODEL_ONLY, defined[join.right][0].term if join else entity.name
     joined_by = inferred_cell("named", coverage.note) if at else absent_cell()
@@ -122,12 +121,11 @@ def rules_table(
     definitions: Sequence[Definition],
 ) -> Table:
     """Build a table of the rules that name no entity: the rule, its defined terms, and the most similar entity."""
-    defining: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
-    for one in definitions:
-        defining[one.evidence.collection, one.evidence.document_id].append(one.evidence.span)
+    defining = grouped(definitions, lambda one: (one.evidence.collection, one.evidence.document_id))
     least, found_rules = context.file.spec.coverage.least_rule_words, []
     for document in context.corpus.documents:
-        spans = defining[document.collection, document.document_id]
+        defined = defining.get((document.collection, document.document_id), ())
+        spans = [one.evidence.span for one in defined]
         for piece in document.pieces:
             states = piece.kind not in {"heading", "rule", "question", "row"} and not is_contents_row(piece.text)
             if not states or len(words(piece.text)) < least or names.mentions(piece.text):

@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from elt_llm_core.enterprise import Entity
 from elt_llm_core.errors import UsageError
 from elt_llm_query.understanding.aliases import Aliases
 
 from elt_llm_consumer.coverage.gaps import HANDBOOK_ONLY, MATCHED, MODEL_ONLY, RuleWords, gap_table, rules_table
-from elt_llm_consumer.definitions.definition import Definition
+from elt_llm_consumer.definitions.definition import Definition, grouped
 from elt_llm_consumer.definitions.find import find_definitions
 from elt_llm_consumer.evidence import (
     Cell,
@@ -23,10 +23,12 @@ from elt_llm_consumer.evidence import (
     found_cell,
     group_by_domain,
     inferred_cell,
+    rows_by_group,
 )
-from elt_llm_consumer.export.text import rows_by_group, value_text
+from elt_llm_consumer.export.text import value_text
 from elt_llm_consumer.jobs.context import JobContext
-from elt_llm_consumer.jobs.sections import CoverageThresholds
+from elt_llm_consumer.jobs.corpus import ModelSource
+from elt_llm_consumer.jobs.sections import CoverageClass, CoverageThresholds
 from elt_llm_consumer.jobs.tasks import RowMaterial, RowTask
 from elt_llm_consumer.names.joins import (
     JoinResult,
@@ -40,7 +42,6 @@ from elt_llm_consumer.names.joins import (
 from elt_llm_consumer.names.mention_index import MentionIndex, MentionStatement
 from elt_llm_consumer.names.names import Names
 
-CoverageClass = Literal["STRONG", "MODERATE", "THIN", "ABSENT"]
 COVERAGE_CLASSES: tuple[CoverageClass, ...] = get_args(CoverageClass)
 
 
@@ -113,12 +114,13 @@ class CoverageTask(RowTask):
     def __init__(
         self,
         context: JobContext,
+        model: ModelSource,
         entity: Entity,
         mentions: MentionIndex,
         definitions: Sequence[Definition],
         rules: RuleWords,
     ) -> None:
-        self._context, self._entity, self._rules = context, entity, rules
+        self._context, self._model, self._entity, self._rules = context, model, entity, rules
         self._statements, self._headings = mentions.of(entity.name), mentions.headed(entity.name)
         self._defined_at = tuple(definition.evidence for definition in definitions)
         self._section = context.file.spec.coverage
@@ -137,7 +139,7 @@ class CoverageTask(RowTask):
             "scores": list(scores),
             "thresholds": self._section.thresholds.model_dump(mode="json"),
         }
-        of_model = self._context.model.of_entity(self._entity) if self._context.model else ()
+        of_model = self._model.of_entity(self._entity)
         cells = {
             "coverage": self._class(measured, (*defined_at[:1], *evidence), scores),
             "type": found_cell(self._entity.type, of_model) if self._entity.type and of_model else absent_cell(),
@@ -195,7 +197,7 @@ class CoverageJob:
                 "A coverage job needs an enterprise model and texts, but the job file does not name both.",
                 hint=f"Set sources.model and sources.handbook in {context.file.path}",
             )
-        self._context = context
+        self._context, self._model = context, context.model
         self._section = context.file.spec.coverage
         self._rules = RuleWords(self._section.rule_words, self._section.rule_openings)
 
@@ -203,7 +205,7 @@ class CoverageJob:
         """Return one task per entity, in the order of the model."""
         joined = {one.left: self._definitions.get(one.right, []) for one in self._joined.joins}
         return [
-            CoverageTask(self._context, one, self._mentions, joined.get(one.id, ()), self._rules)
+            CoverageTask(self._context, self._model, one, self._mentions, joined.get(one.id, ()), self._rules)
             for one in self._entities
         ]
 
@@ -216,7 +218,7 @@ class CoverageJob:
         domains = sorted(rows_by_group(rows, 0).items(), key=lambda it: (not it[0], it[0]))
         tables = (
             Table(name="coverage", columns=COVERAGE_COLUMNS, rows=group_by_domain(known[one.id] for one in measured)),
-            gap_table(self._context, measured, self._joined, self._definitions, classes),
+            gap_table(self._model, measured, self._joined, self._definitions, classes),
             Table(name="domains", columns=DOMAIN_COLUMNS, rows=tuple(_domain_row(*it) for it in domains)),
             rules_table(self._context, self._entities, self._names, terms, self._rules, self._found),
         )
@@ -224,19 +226,16 @@ class CoverageJob:
 
     @cached_property
     def _entities(self) -> list[Entity]:
-        assert self._context.model is not None  # noqa: S101 - __init__ has checked it
         types, skip = self._section.types, {name.casefold() for name in self._section.skip}
         return [
             one
-            for one in self._context.model.model.entities
+            for one in self._model.model.entities
             if (not types or one.type in types) and one.name.casefold() not in skip
         ]
 
     @cached_property
     def _definitions(self) -> Mapping[str, list[Definition]]:
-        found: dict[str, list[Definition]] = {}
-        for one in self._found:
-            found.setdefault(term_name_key(definition_names(one)[0]), []).append(one)
+        found = grouped(self._found, lambda one: term_name_key(definition_names(one)[0]))
         return {key: definitions for key, definitions in found.items() if key}
 
     @cached_property

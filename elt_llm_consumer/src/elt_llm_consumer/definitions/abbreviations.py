@@ -7,7 +7,7 @@ the short form must occur in the long form. The first letter must be at the star
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from elt_llm_query.grounding.sentences import TextPiece
@@ -123,13 +123,14 @@ def _by_initials(text: str, words: list["re.Match[str]"], letters: list[str]) ->
             if part.group().casefold() in _ARTICLES and letters != all_initials:
                 continue
             exact = letters in (initials, all_initials)
-            inner = len(initials) > 1 and len(initials) + 1 >= len(letters) and _letters_follow(initials, letters)
-            if exact or (inner and _letters_follow(letters, list(text[part.start() :].casefold()))):
+            inner = len(initials) > 1 and len(initials) + 1 >= len(letters) and letters_follow(initials, letters)
+            if exact or (inner and letters_follow(letters, text[part.start() :].casefold())):
                 best = part.start()
     return best if best is not None and "\n\n" not in text[best:] else None
 
 
-def _letters_follow(wanted: list[str], signs: list[str]) -> bool:
+def letters_follow(wanted: Iterable[str], signs: Iterable[str]) -> bool:
+    """Return whether `signs` contain all of the wanted letters in order."""
     left = iter(signs)
     return all(one in left for one in wanted)
 
@@ -184,7 +185,7 @@ def find_bracketed_terms(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
         if piece.kind in ("prose", "item") and any(sign in piece.text for sign in ("(", "called", "as ", "here")):
             yield from _unquoted_terms(layout, piece)
             for found in _TERM.finditer(text, piece.start, piece.end):
-                name = next(key for key in "abcd" if found[key] is not None)
+                name = found.lastgroup or ""
                 body = _meaning_before(text, piece, found)
                 before = text[max(0, found.start() - _REACH) : found.start()]
                 # `find_abbreviations` finds the terms that are short forms of the words before the bracket.
@@ -222,7 +223,7 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
             related = False
     # "Directive 5 of 11 May concerning practices in the market ('Market Practices Directive')": the title starts with
     # the last word of its short name, although words such as "May", which can be verbs, follow.
-    *others, kind = next(found[key] for key in "abcd" if key in found.re.groupindex and found[key] is not None).split()
+    *others, kind = found[found.lastgroup or 0].split()
     if others and kind[:1].isupper():
         start = next((number for number in range(sentence, start) if words[number].group() == kind), start)
     first = _first_party(words) or _first_word_of_meaning(words, _start_of_same_name(words, start, found), found)
@@ -249,7 +250,7 @@ def _start_of_same_name(words: "list[re.Match[str]]", start: int, found: "re.Mat
     In "signed the Charter of Rights of the Union ('Charter')", the text repeats the term "Charter". The meaning starts
     with the determiner before it: the first "the".
     """
-    term = next(found[key] for key in "abcd" if key in found.re.groupindex and found[key] is not None).split()
+    term = found[found.lastgroup or 0].split()
     plain = [word.group().strip("\"“”‘’',()*_") for word in words]
     for number in range(len(words) - len(term), start, -1):
         if plain[number : number + len(term)] == term:

@@ -8,9 +8,9 @@ from typing import Final
 
 from elt_llm_query.grounding.sentences import TextPiece
 
-from elt_llm_consumer.definitions.abbreviations import is_short_form, long_form
+from elt_llm_consumer.definitions.abbreviations import is_short_form, letters_follow, long_form
 from elt_llm_consumer.definitions.definition import DefinitionDraft
-from elt_llm_consumer.definitions.layout import DefinitionExtent, DocumentLayout, marker_style, trim_definition
+from elt_llm_consumer.definitions.layout import DocumentLayout, definition_end, marker_style, trim_definition
 from elt_llm_consumer.definitions.subject import (
     QUOTED_TERM,
     DefinedSubject,
@@ -90,9 +90,8 @@ def _read_gloss(text: str, start: int, end: int) -> tuple[tuple[int, int], int] 
 
 def _is_word_of(short: str, long: str) -> bool:
     """Return whether one long word contains all letters of a short form in order: "Mitgliederversammlung" for "MV"."""
-    letters = iter(long.casefold())
     same = " " not in long and long[:1].casefold() == short[:1].casefold() and len(long) > 3 * len(short)
-    return same and all(letter in letters for letter in short.casefold())
+    return same and letters_follow(short.casefold(), long.casefold())
 
 
 _INVERTED_PATTERNS: Final = patterns("inverted_definitions")
@@ -152,11 +151,10 @@ _SCORES = {"refers": _LIKELY, "includes": 0.8, "used": 0.9, "is": 0.8}
 
 def find_in_sentences(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
     """Yield, in order, the definitions in sentences of the running text."""
-    extent = DefinitionExtent(layout)
     for number, piece in enumerate(layout.pieces):
         if (piece.kind in ("prose", "item") or _leads_to_items(layout, number)) and not layout.is_contents(piece.text):
             clauses = list(_defining_parts(piece))
-            end = extent.end(number, piece.end)
+            end = definition_end(layout, number, piece.end)
             first = list(_piece_definitions(layout, clauses[0], clauses[0].end if len(clauses) > 1 else end))
             if not first:  # if the first clause contains no definition, the sentence is read as a whole
                 clauses, first = [piece], list(_piece_definitions(layout, piece, end)) if len(clauses) > 1 else []

@@ -1,10 +1,14 @@
 """A definition of a term in a document, and the key that all spellings of a term share."""
 
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from elt_llm_core.text.normalise import words
 
 from elt_llm_consumer.evidence import Evidence
+
+_Key = TypeVar("_Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,14 @@ class DefinitionDraft:
     aliases: tuple[str, ...] = ()
     see_also: tuple[str, ...] = ()
     listed: bool = False
+
+
+def grouped(definitions: Iterable[Definition], key: Callable[[Definition], _Key]) -> dict[_Key, list[Definition]]:
+    """Group the definitions by `key`. Groups and definitions keep the order of the input."""
+    found: dict[_Key, list[Definition]] = {}
+    for one in definitions:
+        found.setdefault(key(one), []).append(one)
+    return found
 
 
 _ARTICLES = frozenset({"a", "an", "the", "der", "die", "das", "ein", "eine"})

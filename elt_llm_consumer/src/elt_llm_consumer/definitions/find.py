@@ -2,7 +2,7 @@
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -21,7 +21,7 @@ from elt_llm_consumer.definitions.abbreviations import (
 from elt_llm_consumer.definitions.defining_sentences import find_in_sentences
 from elt_llm_consumer.definitions.definition import Definition, DefinitionDraft, term_key
 from elt_llm_consumer.definitions.layout import DocumentLayout, one_line, trim_span, with_marks
-from elt_llm_consumer.definitions.lists import DefinitionLists, EntryReader
+from elt_llm_consumer.definitions.lists import EntryReader, find_in_lists
 from elt_llm_consumer.definitions.markup import find_marked_terms, is_value
 from elt_llm_consumer.definitions.tables import DefinitionTables
 from elt_llm_consumer.definitions.vocabulary import PLACE, SEE, pattern
@@ -42,56 +42,48 @@ _OF_OTHERS: Final = pattern("of_other_documents")
 _OURS = re.compile(r"(?:this|these|our)\s", re.IGNORECASE)
 
 
-class DraftFilters:
-    """Decides which drafts (possible definitions) are real definitions, and which of these the settings include."""
+def _is_definition(layout: DocumentLayout, draft: DefinitionDraft, settings: GlossarySection) -> bool:
+    """Return whether a possible definition is a real definition, and the settings include it."""
+    term, body = one_line(layout.text[slice(*draft.term)]), one_line(layout.text[slice(*draft.body)])
+    if draft.pattern not in settings.patterns or not term or len(term) > settings.longest_term:
+        return False
+    if not settings.shortest_definition <= len(body) <= settings.longest_definition:
+        return False
+    if _NUMBERED.match(term) and _NUMBERED.match(body):  # a row of a table of contents is not a definition
+        return False
+    if _is_label(layout, draft, term) or _is_elsewhere(layout, draft, body):
+        return False
+    if _ONLY_NUMBERS.match(body) or _QUESTION.search(term) or (_QUESTION.search(body) and draft.pattern != "table"):
+        return False
+    return term_key(term) not in {term_key(body), *map(term_key, settings.skip_terms)}
 
-    def __init__(self, layout: DocumentLayout, settings: GlossarySection) -> None:
-        self._layout = layout
-        self._settings = settings
-        self._skipped = frozenset(term_key(term) for term in settings.skip_terms)
 
-    def keep(self, draft: DefinitionDraft) -> bool:
-        """Return whether a possible definition is a real definition, and the settings include it."""
-        text = self._layout.text
-        term, body = one_line(text[slice(*draft.term)]), one_line(text[slice(*draft.body)])
-        settings = self._settings
-        if not term or len(term) > settings.longest_term or self._is_label(draft, term):
-            return False
-        if not settings.shortest_definition <= len(body) <= settings.longest_definition:
-            return False
-        if _NUMBERED.match(term) and _NUMBERED.match(body):  # a row of a table of contents is not a definition
-            return False
-        if self._is_elsewhere(draft, body):
-            return False
-        if _ONLY_NUMBERS.match(body) or _QUESTION.search(term) or (_QUESTION.search(body) and draft.pattern != "table"):
-            return False
-        return term_key(term) not in self._skipped and term_key(term) != term_key(body)
+def _is_label(layout: DocumentLayout, draft: DefinitionDraft, term: str) -> bool:
+    """Return whether `term` is only a label: a variable, the number of a rule, or a page number.
 
-    def _is_label(self, draft: DefinitionDraft, term: str) -> bool:
-        """Return whether `term` is only a label: a variable, the number of a rule, or a page number.
+    In a glossary, a number that is marked up as a term is not a label: "**508** - the rule on access".
+    """
+    if _VARIABLE.match(term):
+        return True
+    if not (_RULE_NAME.match(term) or _ONLY_NUMBERS.match(term)):
+        return False
+    before = layout.text[max(0, draft.term[0] - 2) : draft.term[0]]
+    marked = draft.pattern == "list" and before[:1] in _TERM_MARKS
+    return not (marked and layout.in_region(draft.term[0]))
 
-        In a glossary, a number that is marked up as a term is not a label: "**508** - the rule on access".
-        """
-        if _VARIABLE.match(term):
-            return True
-        if not (_RULE_NAME.match(term) or _ONLY_NUMBERS.match(term)):
-            return False
-        before = self._layout.text[max(0, draft.term[0] - 2) : draft.term[0]]
-        marked = draft.pattern == "list" and before[:1] in _TERM_MARKS
-        return not (marked and self._layout.in_region(draft.term[0]))
 
-    def _is_elsewhere(self, draft: DefinitionDraft, body: str) -> bool:
-        """Return whether a possible definition only refers to a definition in a text that the job does not read."""
-        found = _ELSEWHERE.match(body)
-        before = self._layout.text[max(0, draft.body[0] - 12) : draft.body[0]]
-        if found is None or not _IS.search(before):
-            return False
-        target = found["target"]
-        place = PLACE.match(target)
-        if place is not None and any(map(str.isdigit, place[1])):
-            return _OF_OTHERS.search(target) is not None
-        titles = (fold(section.title) for section in self._layout.document.outline.sections)
-        return not _OURS.match(target) and not any(title.endswith(fold(target)) for title in titles)
+def _is_elsewhere(layout: DocumentLayout, draft: DefinitionDraft, body: str) -> bool:
+    """Return whether a possible definition only refers to a definition in a text that the job does not read."""
+    found = _ELSEWHERE.match(body)
+    before = layout.text[max(0, draft.body[0] - 12) : draft.body[0]]
+    if found is None or not _IS.search(before):
+        return False
+    target = found["target"]
+    place = PLACE.match(target)
+    if place is not None and any(map(str.isdigit, place[1])):
+        return _OF_OTHERS.search(target) is not None
+    titles = (fold(section.title) for section in layout.document.outline.sections)
+    return not _OURS.match(target) and not any(title.endswith(fold(target)) for title in titles)
 
 
 _SIGNS_AROUND: Final = re.compile(r"^(?:[\"“”:,\s]|[*_](?!-)|[$§►▶→◆]\s)+|[\"“”*_:,\s]+$")
@@ -120,14 +112,11 @@ def definitions_in_document(document: CorpusDocument, settings: GlossarySection 
     If possible definitions overlap, the one that the most reliable pattern found is kept.
     """
     layout = DocumentLayout(document, settings)
-    drafts = [
-        _reclassified_draft(layout, _shortened_draft(layout, _whole_item_draft(layout, draft), settings))
-        for draft in (_draft_in_entry(layout, draft) for draft in _drafts(layout, settings))
-    ]
-    filters = DraftFilters(layout, settings)
-    kept = _without_duplicates(
-        [draft for draft in drafts if draft.pattern in settings.patterns and filters.keep(draft)]
-    )
+    drafts = []
+    for draft in _drafts(layout, settings):
+        whole = _whole_item_draft(layout, _draft_in_entry(layout, draft))
+        drafts.append(_reclassified_draft(layout, _shortened_draft(layout, whole, settings)))
+    kept = _without_duplicates([draft for draft in drafts if _is_definition(layout, draft, settings)])
     return [_definition(layout, draft) for draft in kept]
 
 
@@ -137,7 +126,7 @@ def _drafts(layout: DocumentLayout, settings: GlossarySection) -> Iterator[Defin
     bodies = sorted(draft.body for draft in marked if draft.pattern == "list")
     yield from marked
     yield from DefinitionTables(layout, settings).drafts()
-    listed = [draft for draft in DefinitionLists(layout).drafts() if not _is_inside(draft, bodies)]
+    listed = [draft for draft in find_in_lists(layout) if not _is_inside(draft, bodies)]
     begins = sorted(draft.body[0] for draft in listed)
     # The line of a term and the text below it are not one sentence.
     yield from (draft for draft in find_in_sentences(layout) if not _is_crossed(draft.term, begins))
@@ -204,31 +193,26 @@ def _reclassified_draft(layout: DocumentLayout, draft: DefinitionDraft) -> Defin
     return replace(draft, pattern="reference", refers_to=see["target"].strip())
 
 
-def _without_duplicates(drafts: Iterable[DefinitionDraft]) -> list[DefinitionDraft]:
+def _without_duplicates(drafts: Sequence[DefinitionDraft]) -> list[DefinitionDraft]:
     """Return the possible definitions, sorted by position. Of overlapping ones, the first in `drafts` is kept.
 
     `_drafts` yields the most reliable patterns first, so that the text of a table is not read again as a list.
     """
-    drafts = list(drafts)
     bodies = sorted(draft.body for draft in drafts if draft.pattern in ("table", "list"))
     kept: list[DefinitionDraft] = []
-    taken: dict[int, list[DefinitionDraft]] = {}
     for draft in drafts:
-        bucket, (start, end) = draft.term[0] // _BUCKET, draft.term
-        around = [one.term for key in range(bucket - 1, bucket + 2) for one in taken.get(key, [])]
-        overlaps = any(first < end and start < last for first, last in around)
-        if overlaps or (draft.pattern == "is" and _is_inside(draft, bodies)):
-            continue
-        kept.append(draft)
-        taken.setdefault(bucket, []).append(draft)
-    return sorted(kept, key=lambda one: (one.term, one.body))
+        place = bisect_left(kept, draft.term, key=lambda one: one.term)
+        around = [one.term for one in kept[max(0, place - 1) : place + 1]]
+        overlaps = any(start < draft.term[1] and draft.term[0] < end for start, end in around)
+        if not overlaps and not (draft.pattern == "is" and _is_inside(draft, bodies)):
+            kept.insert(place, draft)
+    return kept
 
 
-_BUCKET = 400
 _MAX_NESTED = 50  # maximum number of nested entries that are passed to find the entry around a definition
 
 
-def _is_inside(draft: DefinitionDraft, bodies: list[tuple[int, int]]) -> bool:
+def _is_inside(draft: DefinitionDraft, bodies: Sequence[Span]) -> bool:
     """Return whether a possible definition is inside one of the `bodies`, which are definitions in tables and lists."""
     number = bisect_right(bodies, draft.term[0], key=lambda body: body[0]) - 1
     return number >= 0 and draft.term[0] < bodies[number][1]
@@ -258,28 +242,23 @@ def _definition(layout: DocumentLayout, draft: DefinitionDraft) -> Definition:
     )
 
 
-_BOLD_ENTRY: Final = re.compile(
-    r"(?:[-*+•–]\s+)?(?P<mark>\*\*|__)\s?(?P<term>[^*_|\n]{1,80}?)[:.]?(?P=mark)\s{0,3}(?:[:–—=-]|means\b)"
-)
-_DASH_ENTRY: Final = re.compile(
-    r"(?:[-*+•]\s+)?[\"“'‘]?(?P<term>[^\W\d_][^:|–—\"”\n]{0,60}?)[\"”'’]?(?::\s|\s{1,3}(?:--?|[–—=])\s)"
-)
-_SIGN_ENTRY: Final = re.compile(r"[$§►▶→◆]\s{1,9}(?P<term>\S[^\n]{0,80}?)(?:\s[Ss]ee:.*)?$")
-_ROW_ENTRY: Final = re.compile(
-    r"\|?\s{0,9}(?P<term>[^|\s][^|\n]{0,79}?)\s{0,200}\|\s{0,200}(?P<body>[^|\s][^|\n]{9,2000}?)\s{0,200}\|?$"
-)
+_LINE_ENTRIES: Final = {
+    # A term in AsciiDoc markup: "[[def_branch]]branch::"
+    "colons": re.compile(r"(?:\[\[[^\[\]\n]{1,80}\]\])?(?P<term>[^\s:|][^:|\n]{0,80}?)::$"),
+    "bold": re.compile(
+        r"(?:[-*+•–]\s+)?(?P<mark>\*\*|__)\s?(?P<term>[^*_|\n]{1,80}?)[:.]?(?P=mark)\s{0,3}(?:[:–—=-]|means\b)"
+    ),
+    "sign": re.compile(r"[$§►▶→◆]\s{1,9}(?P<term>\S[^\n]{0,80}?)(?:\s[Ss]ee:.*)?$"),
+    "row": re.compile(
+        r"\|?\s{0,9}(?P<term>[^|\s][^|\n]{0,79}?)\s{0,200}\|\s{0,200}(?P<body>[^|\s][^|\n]{9,2000}?)\s{0,200}\|?$"
+    ),
+    "dash": re.compile(
+        r"(?:[-*+•]\s+)?[\"“'‘]?(?P<term>[^\W\d_][^:|–—\"”\n]{0,60}?)[\"”'’]?(?::\s|\s{1,3}(?:--?|[–—=])\s)"
+    ),
+}
 _MEANS_ENTRY: Final = re.compile(
     r"[\"“„‘](?P<term>[^\"“”„‘’\n]{2,80})[\"”“’](?:\s\([^()\n]{1,80}\))?\s{1,3}"
     r"(?:means\b|shall mean\b|is defined as\b|bedeutet\b|bezeichnet\b)"
-)
-# A term in AsciiDoc markup: "[[def_branch]]branch::"
-_COLONS_ENTRY: Final = re.compile(r"(?:\[\[[^\[\]\n]{1,80}\]\])?(?P<term>[^\s:|][^:|\n]{0,80}?)::$")
-_LINE_ENTRIES: Final = (
-    ("colons", _COLONS_ENTRY),
-    ("bold", _BOLD_ENTRY),
-    ("sign", _SIGN_ENTRY),
-    ("row", _ROW_ENTRY),
-    ("dash", _DASH_ENTRY),
 )
 _MIN_ENTRIES, _MIN_DASHES = 5, 8
 _MAX_LINES_APART = 40
@@ -341,11 +320,11 @@ def _listed_entries(layout: DocumentLayout) -> Iterator[Span]:
     yield from _glossary_run(layout, "indented", list(_indented_entries(layout)))
     yield from _glossary_run(layout, "heading", list(_heading_entries(layout)))
     yield from _glossary_run(layout, "leading", list(_leading_entries(layout)))
-    runs: dict[str, list[tuple[int, Span]]] = {kind: [] for kind, _ in _LINE_ENTRIES}
+    runs: dict[str, list[tuple[int, Span]]] = {kind: [] for kind in _LINE_ENTRIES}
     for number, line in enumerate(layout.lines):
         if line.start in layout.heading_lines or layout.is_contents(line.text):
             continue
-        for kind, entry in _LINE_ENTRIES:
+        for kind, entry in _LINE_ENTRIES.items():
             found = entry.match(line.text)
             if found is None or not any(map(str.isalpha, found["term"])):
                 continue
@@ -406,7 +385,7 @@ def _glossary_run(layout: DocumentLayout, kind: str, run: Sequence[tuple[int, Sp
     if len(run) < _MIN_ENTRIES or len(set(terms)) < _MIN_DIFFERENT * len(terms):
         return
     ordered = sum(one <= other for one, other in pairwise(terms)) / (len(terms) - 1)
-    rows = [_ROW_ENTRY.match(layout.lines[number].text) for number, _ in run] if kind == "row" else []
+    rows = [_LINE_ENTRIES["row"].match(layout.lines[number].text) for number, _ in run] if kind == "row" else []
     body_words = sum(len(row["body"].split()) for row in rows if row)
     if (kind == "dash" and len(run) < _MIN_DASHES) or (rows and body_words / len(run) < _MIN_BODY_WORDS):
         return

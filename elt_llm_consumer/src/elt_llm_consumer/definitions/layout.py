@@ -4,7 +4,7 @@
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, starmap
@@ -311,83 +311,64 @@ def marker_style(text: str) -> str:
     return ("A" if name.isupper() else "a") if len(name) <= 2 else ""
 
 
-class DefinitionExtent:
-    """Finds the end of a definition that starts in a sentence, list item or row of a document.
+def definition_end(layout: DocumentLayout, number: int, end: int) -> int:
+    """Return the end of a definition that extends at least to `end`, and whose first sentence is pieces[number].
 
-    The methods refer to the sentences, list items, rows and headings by their number in the layout's `pieces`.
+    The definition may continue in a list, on the next page, or in a sentence such as "It includes ...".
     """
-
-    def __init__(self, layout: DocumentLayout) -> None:
-        self._layout = layout
-
-    def end(self, number: int, end: int) -> int:
-        """Return the end of a definition that extends at least to `end`. pieces[number] is its first sentence or item.
-
-        The definition may continue in a list, on the next page, or in a sentence such as "It includes ...".
-        """
-        pieces = self._layout.pieces
-        own = marker_style(pieces[number].text)
-        end, number = self._over_page(number, end)
-        if _OPEN_END.search(pieces[number].text) or self._is_parted(number, own):
-            number = self._list(number, own)
-            end = pieces[number].end
-        following = self._following(number)
-        while following is not None and _GOES_ON.match(following.text) and not following.new_paragraph:
-            end, number = following.end, number + 1
-            following = self._following(number)
-        return end
-
-    def _following(self, number: int) -> TextPiece | None:
-        pieces = self._layout.pieces
-        return pieces[number + 1] if number + 1 < len(pieces) else None
-
-    def _is_parted(self, number: int, own: str) -> bool:
-        """Return whether pieces[number] is an unfinished sentence that continues in the list items below it."""
-        following = self._following(number)
-        return (
-            not own.isalpha()
-            and following is not None
-            and _CLOSED.search(self._layout.pieces[number].text) is None
-            and _FIRST_ITEM.match(following.text) is not None
-        )
-
-    def _over_page(self, number: int, end: int) -> tuple[int, int]:
-        """Return the end of the sentence in pieces[number], and the number of the piece in which the sentence ends.
-
-        If a page break splits the sentence, this is the next piece, with the rest of the sentence. Otherwise, `end` and
-        `number` are returned.
-        """
-        one, following = self._layout.pieces[number], self._following(number)
-        cut = following is not None and self._layout.page_between(one.start, following.start)
-        if following is None or not cut or _CLOSED.search(one.text) or following.kind not in ("prose", "item"):
-            return end, number
-        goes_on = following.text[:1].islower() and not marker_style(following.text)
-        return (following.end, number + 1) if goes_on else (end, number)
-
-    def _list(self, number: int, own: str) -> int:
-        """Return the number of the last piece of the list below pieces[number].
-
-        If pieces[number] is itself an item of an outer list, `own` is the style of its marker, such as "a" for "(a)",
-        else "". The next item of the outer list ends the list below, unless both lists have the same style.
-        """
-        pieces = self._layout.pieces
-        first = ""
-        last = number
-        for place in range(number + 1, min(len(pieces), number + _MAX_LIST_PIECES)):
-            one = pieces[place]
-            style = marker_style(one.text)
-            if one.kind in ("heading", "row", "rule") or (own and style == own != first):
-                break
-            if style:
-                first = first or style
-            elif not first or (one.new_paragraph and not _continues(pieces[place - 1], one)):
-                break
-            last = place
-            ahead = pieces[place + 1 : place + 1 + _AHEAD]
-            if _CLOSED.search(one.text) and all(marker_style(piece.text) != first for piece in ahead):
-                break
-        return last
+    pieces = layout.pieces
+    own = marker_style(pieces[number].text)
+    if _is_cut_by_page(layout, number):
+        number += 1
+        end = pieces[number].end
+    if _OPEN_END.search(pieces[number].text) or _is_parted(pieces[number : number + 2], own):
+        number = _last_of_list(pieces, number, own)
+        end = pieces[number].end
+    number += 1
+    while number < len(pieces) and _GOES_ON.match(pieces[number].text) and not pieces[number].new_paragraph:
+        end, number = pieces[number].end, number + 1
+    return end
 
 
-def _continues(before: TextPiece, one: TextPiece) -> bool:
-    return one.text[:1].islower() and not _CLOSED.search(before.text)
+def _is_parted(pieces: Sequence[TextPiece], own: str) -> bool:
+    """Return whether the first piece is an unfinished sentence that continues in the list items below it."""
+    return (
+        not own.isalpha()
+        and len(pieces) > 1
+        and _CLOSED.search(pieces[0].text) is None
+        and _FIRST_ITEM.match(pieces[1].text) is not None
+    )
+
+
+def _is_cut_by_page(layout: DocumentLayout, number: int) -> bool:
+    """Return whether a page break splits the sentence in pieces[number], so that its rest is the next piece."""
+    one, *after = layout.pieces[number : number + 2]
+    if not after or not layout.page_between(one.start, after[0].start) or _CLOSED.search(one.text):
+        return False
+    rest = after[0]
+    return rest.kind in ("prose", "item") and rest.text[:1].islower() and not marker_style(rest.text)
+
+
+def _last_of_list(pieces: Sequence[TextPiece], number: int, own: str) -> int:
+    """Return the number of the last piece of the list below pieces[number].
+
+    If pieces[number] is itself an item of an outer list, `own` is the style of its marker, such as "a" for "(a)", else
+    "". The next item of the outer list ends the list below, unless both lists have the same style.
+    """
+    first = ""
+    last = number
+    for place in range(number + 1, min(len(pieces), number + _MAX_LIST_PIECES)):
+        one = pieces[place]
+        style = marker_style(one.text)
+        if one.kind in ("heading", "row", "rule") or (own and style == own != first):
+            break
+        continued = one.text[:1].islower() and not _CLOSED.search(pieces[place - 1].text)
+        if style:
+            first = first or style
+        elif not first or (one.new_paragraph and not continued):
+            break
+        last = place
+        ahead = pieces[place + 1 : place + 1 + _AHEAD]
+        if _CLOSED.search(one.text) and all(marker_style(piece.text) != first for piece in ahead):
+            break
+    return last

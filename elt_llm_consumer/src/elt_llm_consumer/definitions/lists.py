@@ -220,26 +220,20 @@ class EntryReader:
         """Return the number of the entry's last line, before the next entry or an unrelated paragraph."""
         first = lines[number]
         own = marker_style(first.text)
-        last = number
         for place in range(number + 1, len(lines)):
-            line = lines[place]
+            above, line = lines[place - 1 : place + 1]
             deeper = line.indent > first.indent
             style = marker_style(line.text)
-            if line.start in self._layout.heading_lines or self._layout.is_row(line):
-                break
-            if not deeper and ((style and style == own) or self._inline(line) is not None):
-                break
+            if not self._is_text(line) or (not deeper and ((style and style == own) or self._inline(line) is not None)):
+                return place - 1
             below = lines[place + 1] if place + 1 < len(lines) else line
-            if line.indent == first.indent < below.indent and self.is_alone(line) and _FINAL.search(lines[last].text):
-                break
-            cut = self._layout.page_between(lines[last].start, line.start) and line.text[:1].islower()
-            goes_on = (
-                deeper or (style and _opens_definition(lines[last])) or (cut and not _FINAL.search(lines[last].text))
-            )
+            if line.indent == first.indent < below.indent and self.is_alone(line) and _FINAL.search(above.text):
+                return place - 1
+            cut = self._layout.page_between(above.start, line.start) and line.text[:1].islower()
+            goes_on = deeper or (style and _opens_definition(above)) or (cut and not _FINAL.search(above.text))
             if line.apart and not goes_on:
-                break
-            last = place
-        return last
+                return place - 1
+        return len(lines) - 1
 
     def _under_heading(self, lines: Sequence[TextLine], number: int) -> ListEntry | None:
         """Return the entry whose term is a heading and whose definition is the text under the heading, or None."""
@@ -306,28 +300,24 @@ class EntryReader:
         return all(map(self.is_term, parts)) and not _FINAL.search(line.text) and not marker_style(line.text)
 
     def _indented(self, lines: Sequence[TextLine], number: int, indent: int, *, colon: bool) -> int:
-        last = number
         for place in range(number + 1, len(lines)):
             line = lines[place]
             if line.start in self._layout.heading_lines or (line.indent <= indent and not (colon and not line.apart)):
-                break
-            last = place
-        return last
+                return place - 1
+        return len(lines) - 1
 
     def _last_below(self, lines: Sequence[TextLine], number: int) -> int:
         """Return the number of the last line of the text below a term, before a line that may be the next term."""
-        last = number
         for place in range(number + 1, len(lines)):
-            line = lines[place]
+            above, line = lines[place - 1 : place + 1]
             if not self._is_text(line):
-                break
-            if not (marker_style(line.text) and _opens_definition(lines[last])):
-                ended = bool(_FINAL.search(lines[last].text)) or (marker_style(lines[last].text) and line.apart)
+                return place - 1
+            if not (marker_style(line.text) and _opens_definition(above)):
+                ended = bool(_FINAL.search(above.text)) or (marker_style(above.text) and line.apart)
                 next_term = self.is_term(line.text) and not _FINAL.search(line.text)
                 if ended and (next_term or line.apart):
-                    break
-            last = place
-        return last
+                    return place - 1
+        return len(lines) - 1
 
     def is_term(self, text: str) -> bool:
         """Return whether a text is short and plain enough to be a term."""
@@ -370,69 +360,66 @@ _NAME = re.compile(r"[^\W\d_][\w'’ /&()-]{0,90}$")
 _SHARE, _MIN_RUN = 0.7, 3
 
 
-class DefinitionLists:
-    """Reads the definitions in glossaries that are written as lists."""
+def find_in_lists(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
+    """Yield the definitions in lists: first in the sections that define terms, then elsewhere."""
+    for start, end in layout.regions:
+        lines = layout.lines_between(start, end)
+        headed = bool(lines) and layout.announces(lines[0].text.strip("#=* "))
+        yield from _section_drafts(layout, lines[1:] if headed else lines)
+    yield from _run_drafts(layout, [line for line in layout.lines if not layout.in_region(line.start)])
 
-    def __init__(self, layout: DocumentLayout) -> None:
-        self._layout = layout
-        self._entries = EntryReader(layout)
 
-    def drafts(self) -> Iterator[DefinitionDraft]:
-        """Yield the definitions in lists: first in the sections that define terms, then elsewhere."""
-        for start, end in self._layout.regions:
-            lines = self._layout.lines_between(start, end)
-            headed = bool(lines) and self._layout.announces(lines[0].text.strip("#=* "))
-            yield from self._section(lines[1:] if headed else lines)
-        yield from self._runs([line for line in self._layout.lines if not self._layout.in_region(line.start)])
+def _section_drafts(layout: DocumentLayout, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:
+    # Entries without a sign after the term are read only here: elsewhere, most paragraphs look like such entries.
+    begins = [line for line in lines if line.apart]
+    small = 2 * sum(_read_run_in(line, small=True) is not None for line in begins) > len(begins) > 1
+    entries = EntryReader(layout)
+    indent = entries.usual_indent(lines)
+    number = 0
+    while number < len(lines):
+        outer = number + 1 < len(lines) and lines[number].indent < min(indent, lines[number + 1].indent)
+        entry = None if outer else entries.entry(lines, number, announced=True, small=small)
+        # In a document with marked-up definition lists, a heading with text below is a chapter and not a term.
+        if entry is not None and not (entry.way == "heading" and layout.document.marked.definitions):
+            yield entry.draft
+        number = entry.following if entry is not None else number + 1
 
-    def _section(self, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:
-        # Entries without a sign after the term are read only here: elsewhere, most paragraphs look like such entries.
-        begins = [line for line in lines if line.apart]
-        small = 2 * sum(_read_run_in(line, small=True) is not None for line in begins) > len(begins) > 1
-        indent = self._entries.usual_indent(lines)
-        number = 0
-        while number < len(lines):
-            outer = number + 1 < len(lines) and lines[number].indent < min(indent, lines[number + 1].indent)
-            entry = None if outer else self._entries.entry(lines, number, announced=True, small=small)
-            # In a document with marked-up definition lists, a heading with text below is a chapter and not a term.
-            if entry is not None and not (entry.way == "heading" and self._layout.document.marked.definitions):
-                yield entry.draft
-            number = entry.following if entry is not None else number + 1
 
-    def _runs(self, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:
-        """Yield the definitions in groups of consecutive entries.
+def _run_drafts(layout: DocumentLayout, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:
+    """Yield the definitions in groups of consecutive entries.
 
-        A group has at least three entries, or fewer if the terms are in bold or a line above announces definitions.
-        """
-        number, last = 0, -1
-        while number < len(lines):
-            run: list[ListEntry] = []
-            place = number
-            while place < len(lines) and (entry := self._entries.entry(lines, place, announced=False)):
-                if run and run[-1].way != entry.way:
-                    break
-                run.append(entry)
-                place = entry.following
-            after = last >= 0 and not any(line.start in self._layout.heading_lines for line in lines[last:number])
-            if run and self._defines(run, lines[number - 1] if number else None, after=after):
-                last = place
-                yield from (entry.draft for entry in run)
-            number = max(place, number + 1)
+    A group has at least three entries, or fewer if the terms are in bold or a line above announces definitions.
+    """
+    entries = EntryReader(layout)
+    number, last = 0, -1
+    while number < len(lines):
+        run: list[ListEntry] = []
+        place = number
+        while place < len(lines) and (entry := entries.entry(lines, place, announced=False)):
+            if run and run[-1].way != entry.way:
+                break
+            run.append(entry)
+            place = entry.following
+        after = last >= 0 and not any(line.start in layout.heading_lines for line in lines[last:number])
+        if run and _defines(layout, run, lines[number - 1] if number else None, after=after):
+            last = place
+            yield from (entry.draft for entry in run)
+        number = max(place, number + 1)
 
-    def _defines(self, run: Sequence[ListEntry], before: TextLine | None, *, after: bool) -> bool:
-        """Return whether consecutive entries define terms.
 
-        `before` is the line above them. `after` means that other entries under the same heading define terms.
-        """
-        if not all(_NAME.match(self._layout.text[slice(*entry.draft.term)]) for entry in run):
-            return False
-        bodies = [one_line(self._layout.text[slice(*entry.draft.body)]) for entry in run]
-        share = sum(map(_is_entry_meaning, bodies)) / len(bodies)
-        cued = before is not None and _CUE.search(before.text) is not None
-        if cued:
-            return share >= 0.5
-        bold = all(entry.way.endswith("marked") for entry in run)
-        return share >= _SHARE and len(run) >= (2 if bold or after else _MIN_RUN)
+def _defines(layout: DocumentLayout, run: Sequence[ListEntry], before: TextLine | None, *, after: bool) -> bool:
+    """Return whether consecutive entries define terms.
+
+    `before` is the line above them. `after` means that other entries under the same heading define terms.
+    """
+    if not all(_NAME.match(layout.text[slice(*entry.draft.term)]) for entry in run):
+        return False
+    bodies = [one_line(layout.text[slice(*entry.draft.body)]) for entry in run]
+    share = sum(map(_is_entry_meaning, bodies)) / len(bodies)
+    if before is not None and _CUE.search(before.text):
+        return share >= 0.5
+    bold = all(entry.way.endswith("marked") for entry in run)
+    return share >= _SHARE and len(run) >= (2 if bold or after else _MIN_RUN)
 
 
 def _is_entry_meaning(body: str) -> bool:

@@ -13,7 +13,7 @@ from elt_llm_core.text.outline import Pair, Span
 
 from elt_llm_consumer.definitions.abbreviations import is_short_form
 from elt_llm_consumer.definitions.definition import DefinitionDraft
-from elt_llm_consumer.definitions.layout import DefinitionExtent, DocumentLayout, one_line, trim_definition, trim_span
+from elt_llm_consumer.definitions.layout import DocumentLayout, definition_end, one_line, trim_definition, trim_span
 from elt_llm_consumer.definitions.lists import EntryReader
 from elt_llm_consumer.definitions.subject import DefinedSubject, defines, distinguishes, is_phrase, skip_labels
 from elt_llm_consumer.definitions.vocabulary import CONTEXT_IN_BRACKETS, STRONGLY_DISTINGUISHING, VERB, pattern
@@ -187,7 +187,6 @@ class _MarkedSentences:
         self._text = layout.text
         self._marked = layout.document.marked
         self._entries = EntryReader(layout)
-        self._extent = DefinitionExtent(layout)
         self._listed = [pair[0] for pair in self._marked.definitions]
         self._reached = list(accumulate((pair[3] for pair in self._marked.definitions), max))
         self._starts = [piece.start for piece in layout.pieces]
@@ -215,7 +214,7 @@ class _MarkedSentences:
         The definition follows a sign ("**X**: ...") or verb, precedes "is called", or is the whole sentence.
         """
         piece = self._layout.pieces[number]
-        stop = self._extent.end(number, piece.end)
+        stop = definition_end(self._layout, number, piece.end)
         begin = skip_labels(self._text, piece.start, start)
         found = self._after(start, end, piece.end)
         if found is not None:
@@ -279,7 +278,8 @@ class _MarkedSentences:
             return None
         found = self._after(start, end, line.end)
         if found is not None and not _SIGN.match(self._text, end, line.end):
-            begin, stop, sure = found[0], self._extent.end(piece, self._layout.pieces[piece].end), True
+            begin, sure = found[0], True
+            stop = definition_end(self._layout, piece, self._layout.pieces[piece].end)
         else:
             begin, stop = self._rest(number, end, found[0] if found else None)
             sure = False
@@ -302,7 +302,7 @@ class _MarkedSentences:
         if after is not None or (signed and rest):
             begin = after if after is not None else end
             piece = self._piece(line.end - 1)
-            return begin, self._extent.end(piece, line.end) if piece is not None else line.end
+            return begin, definition_end(self._layout, piece, line.end) if piece is not None else line.end
         if rest[:1].isupper() and self._layout.in_region(line.start):  # a tab may separate the term and its text
             return end, line.end
         below = self._layout.lines[number + 1] if number + 1 < len(self._layout.lines) else None

@@ -33,7 +33,6 @@ _PRACTICE: Final = pattern("practice")
 _KIND: Final = pattern("kind_with_clause")
 _GERMAN_KIND: Final = pattern("german_kind")
 _DEFINING: Final = pattern("defining")
-_OPEN, _CLOSE = "\"“„«‘'*_`", "\"”“»’'*_`"
 QUOTED_TERM: Final = pattern("quoted_term")
 _AND = re.compile(r"\s*(?:,\s*(?:and|or|und|oder)?|and|or|und|oder|/|&)\s*(?:(?:the|an?)\s+)?(?=[\"“„«‘'*_`])")
 _PLAIN = re.compile(r"[^\W_][\w\s&/'’.+#-]{0,110}$")
@@ -85,7 +84,7 @@ def skip_labels(text: str, start: int, end: int) -> int:
 
 def quoted_span(found: "re.Match[str]") -> tuple[int, int]:
     """Return the span of the words within quotes or emphasis."""
-    return next(found.span(name) for name in found.re.groupindex if found[name] is not None)
+    return found.span(found.lastgroup or 0)
 
 
 def read_subject(text: str, start: int, end: int) -> DefinedSubject | None:

@@ -51,33 +51,27 @@ class TableHeaders:
 
     def columns(self, cells: Sequence[str]) -> DefinitionColumns | None:
         """Return the columns if these cells are headers that the settings list, else None."""
-        return self._with_other_names(self._known(cells), cells)
-
-    def _with_other_names(self, columns: DefinitionColumns | None, cells: Sequence[str]) -> DefinitionColumns | None:
-        if columns is None:
-            return None
-        names = _names(cells)
-        return replace(
-            columns, synonyms=_first_known(names, self._synonyms), see_also=_first_known(names, self._see_also)
-        )
-
-    def _known(self, cells: Sequence[str]) -> DefinitionColumns | None:
         names = _names(cells)
         term = _first_known(names, self._terms)
         short = _first_known(names, self._short)
         meaning = next((place for place, name in enumerate(names) if name in self._meanings and place != term), None)
         if term is not None and meaning is not None:
-            return DefinitionColumns(len(names), term, meaning, short, short=False)
+            return self._with_other_names(names, term, meaning, short)
         # In a data dictionary, the column before "Business definition" contains the terms, whatever its header.
         business = next((place for place, name in enumerate(names) if _BUSINESS.fullmatch(name)), 0)
         named = next((place for place in reversed(range(business)) if not _OTHER.search(names[place])), None)
         if named is not None:
-            return DefinitionColumns(len(names), named, business, short, short=False)
-        if short is not None and meaning is not None:
-            return DefinitionColumns(len(names), short, meaning, None, short=True)
-        if short is not None and term is not None:
-            return DefinitionColumns(len(names), short, term, None, short=True)
-        return None
+            return self._with_other_names(names, named, business, short)
+        spelt_out = term if meaning is None else meaning
+        if short is None or spelt_out is None:
+            return None
+        return self._with_other_names(names, short, spelt_out, None, short=True)
+
+    def _with_other_names(
+        self, names: Sequence[str], term: int, meaning: int, abbreviation: int | None, *, short: bool = False
+    ) -> DefinitionColumns:
+        others = (_first_known(names, known) for known in (self._synonyms, self._see_also))
+        return DefinitionColumns(len(names), term, meaning, abbreviation, short, *others)
 
     def likely(self, cells: Sequence[str], *, announced: bool) -> DefinitionColumns | None:
         """Return the columns if the first header is known for terms and the second may be one for meanings, else None.
@@ -93,8 +87,7 @@ class TableHeaders:
             return None
         if not announced and _MEANING.search(second) is None:
             return None
-        found = DefinitionColumns(len(names), 0, 1, _first_known(names, self._short), short=False)
-        return self._with_other_names(found, cells)
+        return self._with_other_names(names, 0, 1, _first_known(names, self._short))
 
 
 def _names(cells: Sequence[str]) -> list[str]:

@@ -105,11 +105,11 @@ def write_csv(result: JobResult, path: Path) -> list[Path]:
     return list(files)
 
 
-def csv_bytes(lines: Iterable[SheetLine], *, mark: bool = False, guard: bool = True) -> bytes:
-    """Encode lines as UTF-8 CSV. `guard` escapes formulas; it is off for files that only a program reads."""
+def csv_bytes(lines: Iterable[SheetLine], *, mark: bool = False) -> bytes:
+    """Encode lines as UTF-8 CSV, with formulas escaped. `mark` adds a byte order mark."""
     buffer = StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
     for one in lines:
-        writer.writerow([escape_formula(value) if guard and isinstance(value, str) else value for value in one])
+        writer.writerow([escape_formula(value) if isinstance(value, str) else value for value in one])
     # Spreadsheets misread UTF-8 without a byte order mark.
     return buffer.getvalue().encode("utf-8-sig" if mark else "utf-8", "replace")

@@ -19,7 +19,7 @@ _DEFINITIONS = ("definition", "formal_definition", "inventory_description", "des
 class GlossaryTerm:
     """A glossary entry. `path` lists its ancestors' names, outermost first, then its own; `title` is the full name.
 
-    `synonyms` and `related` are names from the documents. `disputed` means that the definitions contradict each other.
+    `synonyms` and `related` are names from the documents.
     """
 
     key: str
@@ -31,7 +31,6 @@ class GlossaryTerm:
     synonyms: tuple[str, ...]
     related: tuple[str, ...]
     status: ReviewStatus
-    disputed: bool
     reviewer: str
     verdict: str
 
@@ -86,7 +85,6 @@ def _term(row: Row, path: tuple[str, ...]) -> GlossaryTerm:
         synonyms=_list_values(row, "synonyms"),
         related=_list_values(row, "see_also"),
         status=row.review.status,
-        disputed=cell is not None and cell.verdict == "conflict",
         reviewer=_plain(row.review.reviewer),
         verdict=cell.verdict if cell else "absent",
     )
@@ -137,7 +135,7 @@ def _purview_term(term: GlossaryTerm, names: Mapping[str, str]) -> dict[str, str
         f"Also: {', '.join(other)}." if other else "",
         f"Source: {term.source}." if term.source else "",
     ]
-    disputed = term.disputed and term.status == "PENDING"
+    disputed = term.verdict == "conflict" and term.status == "PENDING"
     return _purview_parent(term.path) | {
         "Status": "Alert" if disputed else _PURVIEW_STATUS[term.status],
         "Definition": "\n".join(filter(None, texts)),

@@ -6,10 +6,11 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from elt_llm_consumer.evidence import JobResult, Row
-from elt_llm_consumer.export.text import printable, rows_by_group, value_text, write_atomically
+from elt_llm_consumer.evidence import JobResult, Row, rows_by_group
+from elt_llm_consumer.export.text import printable, value_text, write_atomically
+from elt_llm_consumer.jobs.sections import CoverageClass
 
 _END_COLUMNS = {"source": ("source", "source_entity"), "target": ("target", "target_entity")}
 """The columns that may contain the name of a relationship's source or target."""
@@ -64,7 +65,6 @@ def _layout_boxes(domains: Mapping[str, Sequence[str]]) -> tuple[list[dict[str, 
 
 
 CLASS_COLUMN = "coverage"
-CLASSES = ("STRONG", "MODERATE", "THIN", "ABSENT")
 
 
 def heat_map(result: JobResult) -> dict[str, Any] | None:
@@ -82,7 +82,7 @@ def heat_map(result: JobResult) -> dict[str, Any] | None:
 
     # Columns without a "found" cell are left out: they are inferred by design, and shares of 0 would look like gaps.
     found = [name for name in table.columns if any(fits(row, name) for row in table.rows)]
-    columns = list(CLASSES) if by_class else found
+    columns = list(get_args(CoverageClass)) if by_class else found
     lines: list[dict[str, Any]] = []
     for domain, rows in sorted(rows_by_group(table.rows, 0).items(), key=lambda item: (not item[0], item[0])):
         counts = [sum(fits(row, name) for row in rows) for name in columns]

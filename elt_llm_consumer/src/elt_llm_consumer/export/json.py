@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from elt_llm_consumer.evidence import JobResult, Row, Table
-from elt_llm_consumer.export.text import rows_by_group, write_atomically
+from elt_llm_consumer.evidence import JobResult, Row, Table, rows_by_group
+from elt_llm_consumer.export.text import write_atomically
 
 FORMAT_VERSION = 1
 _TEXT = {"type": "string"}

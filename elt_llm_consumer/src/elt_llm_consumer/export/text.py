@@ -2,14 +2,13 @@
 
 import os
 import re
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from elt_llm_core.errors import StoreError
 from elt_llm_core.store.disk import sync_file
 
-from elt_llm_consumer.evidence import Cell, Row, Value
+from elt_llm_consumer.evidence import Cell, Value
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -34,14 +33,6 @@ def write_atomically(path: Path, content: bytes) -> None:
             f"{str(path).replace(chr(0), '?')} cannot be written: {reason}.",
             hint="Choose another outputs.folder in the job file, or free space there; finished rows are not lost.",
         ) from error
-
-
-def rows_by_group(rows: Iterable[Row], depth: int) -> dict[str, list[Row]]:
-    """Return the rows by the name of their group at `depth`, in order of appearance; "" for rows without a group."""
-    grouped: dict[str, list[Row]] = {}
-    for row in rows:
-        grouped.setdefault(row.group[depth] if len(row.group) > depth else "", []).append(row)
-    return grouped
 
 
 # Characters that start a formula or command in spreadsheets, including full-width forms.

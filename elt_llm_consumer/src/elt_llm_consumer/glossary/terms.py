@@ -1,15 +1,12 @@
 """Merge the definitions of each term across its spellings and all documents."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
 
 from elt_llm_core.text.normalise import words
 
-from elt_llm_consumer.definitions.definition import Definition, term_key
-
-_Key = TypeVar("_Key", bound=Hashable)
+from elt_llm_consumer.definitions.definition import Definition, grouped, term_key
 
 
 @dataclass(frozen=True)
@@ -62,14 +59,6 @@ class MergedTerm:
     def forms(self) -> tuple[str, ...]:
         """All names and spellings of the term, starting with `name`."""
         return tuple(dict.fromkeys([self.name, *self.variants, *self.abbreviations, *self.synonyms]))
-
-
-def grouped(definitions: Iterable[Definition], key: Callable[[Definition], _Key]) -> dict[_Key, list[Definition]]:
-    """Group the definitions by `key`. Groups and definitions keep the order of the input."""
-    found: dict[_Key, list[Definition]] = {}
-    for one in definitions:
-        found.setdefault(key(one), []).append(one)
-    return found
 
 
 def merge_definitions(definitions: Iterable[Definition]) -> list[MergedTerm]:

@@ -15,19 +15,13 @@ from elt_llm_core.text.languages import words as language_words
 from elt_llm_core.text.normalise import fold
 from elt_llm_query.understanding.aliases import Aliases
 
-from elt_llm_consumer.definitions.definition import Definition
+from elt_llm_consumer.definitions.definition import Definition, grouped
 from elt_llm_consumer.handbook.reading import ParsedSentence
 from elt_llm_consumer.jobs.sections import EntityKind, HandbookSection
 from elt_llm_consumer.names.joins import definition_names
 from elt_llm_consumer.names.names import joined_key, word_key
 from elt_llm_consumer.sentences.reader import NounPhrase
-from elt_llm_consumer.sentences.words import (
-    DETERMINERS,
-    ING_NOUNS,
-    NAME_PREPOSITIONS,
-    PLAIN_ADJECTIVES,
-    PRONOUNS,
-)
+from elt_llm_consumer.sentences.words import DETERMINERS, ING_NOUNS, NAME_PREPOSITIONS, PLAIN_ADJECTIVES, PRONOUNS
 
 _WORDS: Final = tomllib.loads(files("elt_llm_consumer.handbook").joinpath("words.toml").read_text(encoding="utf-8"))
 _KIND_WORDS: Final[Mapping[EntityKind, Iterable[str]]] = {kind: text.split() for kind, text in _WORDS["kinds"].items()}
@@ -221,10 +215,7 @@ def _key(words: tuple[str, ...]) -> str:
 def _defined_candidates(
     definitions: Sequence[Definition], groups: Mapping[str, tuple[str, ...]]
 ) -> Iterator[EntityCandidate]:
-    by_key: dict[str, list[Definition]] = defaultdict(list)
-    for one in definitions:
-        by_key[joined_key(definition_names(one)[0])].append(one)
-    for key, same in by_key.items():
+    for key, same in grouped(definitions, lambda one: joined_key(definition_names(one)[0])).items():
         name = definition_names(same[0])[0]
         if key and name.casefold() not in PRONOUNS | DETERMINERS:
             yield EntityCandidate(key, name, tuple(dict.fromkeys((name, *groups.get(key, ())))), "defined", tuple(same))

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.resources import files
+from itertools import islice
 
 from elt_llm_core.errors import UsageError
 from elt_llm_query.understanding.aliases import Aliases, aliases_from
@@ -16,11 +17,9 @@ from elt_llm_consumer.definitions.find import find_definitions
 from elt_llm_consumer.evidence import Cell, Evidence, JobResult, Row, Table, absent_cell, found_cell, inferred_cell
 from elt_llm_consumer.handbook.candidates import CandidateIndex, CandidateReason, EntityCandidate, find_candidates
 from elt_llm_consumer.handbook.kinds import KindClassifier, personal_acts
-from elt_llm_consumer.handbook.reading import ParsedSentence, TopicFilter, names_in_tables, read_sentences
+from elt_llm_consumer.handbook.reading import ParsedSentence, names_in_tables, read_sentences, sentences_on_topics
 from elt_llm_consumer.handbook.relations import (
     KIND_OF,
-    CandidateRelation,
-    Duty,
     DutyFinder,
     RelationFinder,
     RelationStatement,
@@ -63,15 +62,15 @@ class HandbookModel:
         return {one.key: self._kinds.cell(one) for one in self._index.candidates}
 
     @cached_property
-    def relations(self) -> Sequence[CandidateRelation]:
-        """The relationships between candidate entities, from the sentences about the job's topics."""
+    def relations(self) -> Sequence[Sequence[RelationStatement]]:
+        """The relationships between candidate entities, each as its statements in sentences about the job's topics."""
         known = {one.key for one in self.candidates}
         relations = RelationFinder(self._index, self._kinds).find(self._on_topic)
-        return [one for one in relations if one.source.key in known and one.target.key in known]
+        return [ones for ones in relations if {ones[0].source.key, ones[0].target.key} <= known]
 
     @cached_property
-    def duties(self) -> Mapping[str, Sequence[Duty]]:
-        """The duties and powers of each candidate entity, by its key."""
+    def duties(self) -> Mapping[str, Mapping[str, Evidence]]:
+        """The duties and powers of each candidate entity, by its key, each with its evidence."""
         return DutyFinder(self._index, self.section.duty_words).find(self._on_topic)
 
     def statements(self, candidate: EntityCandidate) -> Sequence[MentionStatement]:
@@ -85,7 +84,7 @@ class HandbookModel:
     @cached_property
     def _on_topic(self) -> Sequence[ParsedSentence]:
         section = self.section
-        return TopicFilter(section.topics, self.context.engine, section.passages_per_topic).keep(self._sentences)
+        return sentences_on_topics(self._sentences, section.topics, self.context.engine, section.passages_per_topic)
 
     @cached_property
     def _index(self) -> CandidateIndex:
@@ -201,13 +200,13 @@ def _sections(statements: Sequence[MentionStatement], most: int) -> Cell:
 def _terms_of_reference(model: HandbookModel, candidate: EntityCandidate, kind: Cell) -> Cell:
     if kind.value not in _ACTORS:
         return absent_cell("Only roles and organisations have duties and powers.")
-    duties = model.duties.get(candidate.key, ())
+    duties = model.duties.get(candidate.key, {})
     if not duties:
         return absent_cell("No rule gives the duties or powers of the candidate.")
-    shown = duties[: model.section.most_statements]
+    shown = dict(islice(duties.items(), model.section.most_statements))
     note = f"The first {len(shown)} of {len(duties)} duties are shown." if len(shown) < len(duties) else ""
-    places = [one.evidence.supporting(one.text) for one in shown]
-    return found_cell(tuple(one.text for one in shown), places, method="extractive", note=note)
+    places = [evidence.supporting(text) for text, evidence in shown.items()]
+    return found_cell(tuple(shown), places, method="extractive", note=note)
 
 
 def _in_model(model: HandbookModel, candidate: EntityCandidate) -> Cell:
@@ -260,15 +259,17 @@ class RelationTask(RowTask):
 
     table = "relationships"
 
-    def __init__(self, model: HandbookModel, relation: CandidateRelation) -> None:
+    def __init__(self, model: HandbookModel, statements: Sequence[RelationStatement]) -> None:
+        """`statements` are the distinct statements of the relationship."""
+        relation = statements[0]
         self.key = f"relationship/{relation.key}"
         self.name = f"{relation.source.name} {relation.verb} {relation.target.name}"
         self.group = (kind_name(model, relation.source),)
-        self._relation, self._most = relation, model.section.evidence
+        self._relation, self._statements, self._most = relation, statements, model.section.evidence
 
     def material(self) -> RowMaterial:
         """Gather the cells of this relationship: source, verb, target, modality, cardinality and sentences."""
-        relation, statements = self._relation, self._relation.statements
+        relation, statements = self._relation, self._statements
         surest = sorted(statements, key=lambda one: -one.score)[: self._most]
         places = [one.evidence for one in surest]
         counts = dict.fromkeys(one.count for one in statements if one.count)
@@ -298,12 +299,10 @@ def _values_cell(values: tuple[str, ...], statements: Sequence[RelationStatement
     """Return a cell with the modalities ("must") or counts ("each") of a relationship, and up to `most` quotes each."""
     if not values:
         return absent_cell("No sentence gives this detail of the relationship.")
-    by_value: Mapping[str, list[Evidence]] = {value: [] for value in values}
-    for one in statements:
-        for value in (one.modality, one.count):
-            if value is not None and value in by_value:
-                by_value[value].append(one.evidence.supporting(value if len(values) > 1 else ""))
-    places = [place for value in values for place in by_value[value][:most]]
+    places: list[Evidence] = []
+    for value in values:
+        stating = [one for one in statements if value in {one.modality, one.count}][:most]
+        places += [one.evidence.supporting(value if len(values) > 1 else "") for one in stating]
     return found_cell(values if len(values) > 1 else values[0], places)
 
 
@@ -321,7 +320,13 @@ class HandbookJob:
 
     def tasks(self) -> Sequence[RowTask]:
         """Return the tasks: candidate entities sorted by name, then relationships by source, verb and target."""
-        return self._tasks
+        model = self._model
+        writer = None if model.section.describe == "off" else field_writer(self._context)
+        _ = model.relations, model.duties, model.mentions, model.joined  # computed before several threads use them
+        return (
+            *(CandidateTask(model, writer, one) for one in model.candidates),
+            *(RelationTask(model, one) for one in model.relations),
+        )
 
     def result(self, rows: Sequence[Row]) -> JobResult:
         """Return a result with the tables of candidate entities and relationships, and with counts of both."""
@@ -337,16 +342,6 @@ class HandbookJob:
         )
         notes = (f"Only rows about these topics are shown: {', '.join(topics)}.",) if topics else ()
         return self._context.result(self.kind, tables, _figures(candidates, relationships), notes)
-
-    @cached_property
-    def _tasks(self) -> Sequence[RowTask]:
-        model = self._model
-        writer = None if model.section.describe == "off" else field_writer(self._context)
-        _ = model.relations, model.duties, model.mentions, model.joined  # computed before several threads use them
-        return (
-            *(CandidateTask(model, writer, one) for one in model.candidates),
-            *(RelationTask(model, one) for one in model.relations),
-        )
 
 
 def _figures(candidates: Sequence[Row], relationships: Sequence[Row]) -> Mapping[str, int | float | str]:

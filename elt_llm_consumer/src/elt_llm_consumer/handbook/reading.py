@@ -1,9 +1,12 @@
 """Parse the sentences of a handbook, or only the sentences about the topics that the job file lists."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
+from elt_llm_core.text.outline import Span
 from elt_llm_query.engine import Engine
 from elt_llm_query.grounding.sentences import TextPiece
 
@@ -111,31 +114,27 @@ def _pieces(corpus: Corpus, glossary: GlossarySection) -> Iterator[tuple[CorpusD
         yield from ((document, piece) for piece in pieces if not is_contents_row(piece.text))
 
 
-class TopicFilter:
-    """Keeps only the sentences about the given topics.
+def sentences_on_topics(
+    sentences: Sequence[ParsedSentence], topics: Sequence[str], engine: Engine | None, chunks: int
+) -> Sequence[ParsedSentence]:
+    """Return the sentences about the topics, in order; all sentences if there are no topics.
 
-    A sentence is about a topic if the sentence or its heading names the topic, or if a search for the topic returns the
-    chunk that contains the sentence.
+    A sentence is about a topic if the sentence or its heading names the topic, or if a search for the topic, which
+    retrieves at most `chunks` chunks, returns the chunk that contains the sentence. Raises RetrievalError.
     """
+    topics = [topic.strip() for topic in topics if topic.strip()]
+    if not topics:
+        return sentences
+    stems = [re.escape(topic.removesuffix("s")) for topic in topics]
+    named = re.compile(rf"(?<!\w)(?:{'|'.join(stems)})(?:s|es|en)?(?!\w)", re.IGNORECASE)
+    found = [engine.search(topic, top_k=chunks).chunks for topic in topics] if engine is not None and chunks else []
+    spans: dict[tuple[str, str], list[Span]] = defaultdict(list)
+    for chunk in chain.from_iterable(found):
+        spans[chunk.collection, chunk.source_id].append(chunk.span)
 
-    def __init__(self, topics: Sequence[str], engine: Engine | None, chunks: int) -> None:
-        """`chunks` is the number of chunks to retrieve for each topic. Raises RetrievalError if a search fails."""
-        self._topics = tuple(topic.strip() for topic in topics if topic.strip())
-        stems = [re.escape(topic.removesuffix("s")) for topic in self._topics]
-        self._named = re.compile(rf"(?<!\w)(?:{'|'.join(stems)})(?:s|es|en)?(?!\w)", re.IGNORECASE)
-        self._spans: dict[tuple[str, str], list[tuple[int, int]]] = {}
-        if engine is not None and chunks:
-            for topic in self._topics:
-                for chunk in engine.search(topic, top_k=chunks).chunks:
-                    self._spans.setdefault((chunk.collection, chunk.source_id), []).append(chunk.span)
+    def is_about(one: ParsedSentence) -> bool:
+        around = spans[one.document.collection, one.document.document_id]
+        within = any(start <= one.start and one.end <= end for start, end in around)
+        return within or named.search(one.text) is not None or named.search(one.section) is not None
 
-    def keep(self, sentences: Iterable[ParsedSentence]) -> list[ParsedSentence]:
-        """Return the sentences about the topics, in order; all sentences if there are no topics."""
-        return [one for one in sentences if self._is_about(one)] if self._topics else list(sentences)
-
-    def _is_about(self, sentence: ParsedSentence) -> bool:
-        if self._named.search(sentence.text) or self._named.search(sentence.section):
-            return True
-        document = sentence.document
-        spans = self._spans.get((document.collection, document.document_id), ())
-        return any(start <= sentence.start and sentence.end <= end for start, end in spans)
+    return [one for one in sentences if is_about(one)]

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import takewhile, zip_longest
+
+from elt_llm_core.text.languages import alternatives
 
 from elt_llm_consumer.evidence import Evidence
 from elt_llm_consumer.handbook.candidates import CandidateIndex, EntityCandidate
@@ -41,19 +43,9 @@ class RelationStatement:
     again: bool = False
     """Whether the source is only called "it" or "they" here, so that the previous sentence must give its name."""
 
-
-@dataclass
-class CandidateRelation:
-    """A relationship between two candidate entities, with all distinct sentences that state it."""
-
-    source: EntityCandidate
-    verb: str
-    target: EntityCandidate
-    statements: list[RelationStatement] = field(default_factory=list)
-
     @property
     def key(self) -> str:
-        """The key of the relationship, which is the same in every run."""
+        """The key of the relationship, which all sentences that state it share, and which is the same in every run."""
         return f"{self.source.key}/{self.verb.replace(' ', '-')}/{self.target.key}"
 
 
@@ -63,9 +55,9 @@ class RelationFinder:
     def __init__(self, index: CandidateIndex, kinds: KindClassifier) -> None:
         self._index, self._kinds = index, kinds
 
-    def find(self, sentences: Iterable[ParsedSentence]) -> list[CandidateRelation]:
-        """Return the relationships sorted by source, verb and target."""
-        relations: dict[str, CandidateRelation] = {}
+    def find(self, sentences: Iterable[ParsedSentence]) -> list[list[RelationStatement]]:
+        """Return the relationships, each as its distinct statements, sorted by source, verb and target."""
+        relations: dict[str, list[RelationStatement]] = {}
         stated = (
             one
             for sentence in sentences
@@ -78,13 +70,15 @@ class RelationFinder:
         for statement in (*self._in_definitions(), *stated):
             if statement.source.key == statement.target.key:
                 continue
-            new = CandidateRelation(statement.source, statement.verb, statement.target)
-            relation = relations.setdefault(new.key, new)
-            if all(one.evidence.quote != statement.evidence.quote for one in relation.statements):
-                relation.statements.append(statement)
-        return sorted(
-            relations.values(), key=lambda one: (one.source.name.casefold(), one.verb, one.target.name, one.key)
-        )
+            known = relations.setdefault(statement.key, [])
+            if all(one.evidence.quote != statement.evidence.quote for one in known):
+                known.append(statement)
+
+        def rank(statements: list[RelationStatement]) -> tuple[str, str, str, str]:
+            one = statements[0]
+            return one.source.name.casefold(), one.verb, one.target.name, one.key
+
+        return sorted(relations.values(), key=rank)
 
     def _in_definitions(self) -> Iterator[RelationStatement]:
         for candidate in self._index.candidates:
@@ -181,14 +175,6 @@ _MAX_ITEMS = 30
 _STATES = frozenset({"be", "have", "become", "include", "consist"})
 
 
-@dataclass(frozen=True)
-class Duty:
-    """A statement of what a role or organisation must or may do, with its evidence."""
-
-    text: str
-    evidence: Evidence
-
-
 class DutyFinder:
     """Finds the duties of candidate entities: sentences in which they act, and lists under "The duties of X are:"."""
 
@@ -196,19 +182,22 @@ class DutyFinder:
         """`duty_words` introduce a list of duties, such as "duties" in "The duties of the Board are:"."""
         self._index = index
         self._headed = re.compile(
-            rf"\b(?:{'|'.join(map(re.escape, sorted(duty_words, key=len, reverse=True)))})"
+            rf"\b(?:{alternatives(duty_words)})"
             r"\s(?:and\s\w{1,20}\s)?(?:of|der|des)\s(?:(?:the|an?|each|every)\s)?(?P<whose>[^:.;,]{2,80})",
             re.IGNORECASE,
         )
 
-    def find(self, sentences: Sequence[ParsedSentence]) -> Mapping[str, list[Duty]]:
-        """Return the distinct duties and powers of each candidate entity, by its key, in the order of the texts."""
-        found: dict[str, dict[str, Duty]] = {}
+    def find(self, sentences: Sequence[ParsedSentence]) -> Mapping[str, Mapping[str, Evidence]]:
+        """Return the duties and powers of each candidate entity, by its key, in the order of the texts.
+
+        A duty is a statement of what a role or organisation must or may do; each is mapped to its evidence.
+        """
+        found: dict[str, dict[str, Evidence]] = {}
         for number, sentence in enumerate(sentences):
             for candidate, score in self._acting(sentence):
-                for duty in _duties(sentence, sentences[number + 1 : number + 1 + _MAX_ITEMS], score):
-                    found.setdefault(candidate.key, {}).setdefault(duty.text, duty)
-        return {key: list(duties.values()) for key, duties in found.items()}
+                for text, evidence in _duties(sentence, sentences[number + 1 : number + 1 + _MAX_ITEMS], score):
+                    found.setdefault(candidate.key, {}).setdefault(text, evidence)
+        return found
 
     def _acting(self, sentence: ParsedSentence) -> Iterable[tuple[EntityCandidate, float]]:
         """Return each candidate entity whose duty a sentence states, with a score.
@@ -237,12 +226,12 @@ class DutyFinder:
         return next((one for one in longest_first if one is not None), None)
 
 
-def _duties(sentence: ParsedSentence, following: Sequence[ParsedSentence], score: float) -> Iterable[Duty]:
+def _duties(sentence: ParsedSentence, following: Sequence[ParsedSentence], score: float) -> list[tuple[str, Evidence]]:
     """Return one duty for each list item below a sentence that ends in a colon; otherwise one duty for the sentence."""
     items = list(takewhile(lambda one: one.item and one.document is sentence.document, following))
     if items and sentence.text.endswith(":"):
-        return [Duty(f"{sentence.text} {item.text}", item.evidence(score)) for item in items]
+        return [(f"{sentence.text} {item.text}", item.evidence(score)) for item in items]
     if score == _PRONOUN_DUTY_SCORE and sentence.before is not None:
         text = " ".join(sentence.document.text[sentence.before.start : sentence.end].split())
-        return [Duty(text, sentence.with_before(score))]
-    return [Duty(sentence.text, sentence.evidence(score))]
+        return [(text, sentence.with_before(score))]
+    return [(sentence.text, sentence.evidence(score))]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from elt_llm_core.settings.profiles import load_profile
 from elt_llm_core.settings.tree import Settings
 from elt_llm_core.store.store import open_store
 from elt_llm_query.engine import Engine, open_engine
-from elt_llm_query.synthesis.prompts import Prompts, load_prompts
+from elt_llm_query.synthesis.prompts import load_prompts
 from elt_llm_query.understanding.aliases import Aliases, AliasFile, aliases_from, load_aliases
 
 from elt_llm_consumer.evidence import JobResult, Table
@@ -72,8 +72,7 @@ def open_job(
     Raises UsageError, UnknownCollection or SettingsError if the job file is wrong, FingerprintMismatch if a collection
     was built with another embedding model, CorruptIndex if its index is damaged, and ModelError if a model is missing.
     """
-    sources = file.spec.sources
-    settings = _job_settings(file, loaded)
+    sources, settings = file.spec.sources, _job_settings(file, loaded)
     with ExitStack() as opened:
         store = opened.enter_context(open_store(loaded.workspace))
         structured: list[Searchable] = []
@@ -86,41 +85,31 @@ def open_job(
         inventories = sources.inventory or ((sources.model,) if sources.model and model and model.of_inventory else ())
         inventory = read_inventory([open_collection(name) for name in inventories]) if inventories else None
         embedding = embedding or create_embedding(settings)
-        aliases, own = load_aliases(loaded), read_source_file(file, "aliases", AliasFile, loaded)
-        aliases = Aliases((*aliases.groups, *aliases_from(own.aliases).groups)) if own else aliases
-        prompts = _load_prompts(file, loaded)
-        opens = partial(open_engine, embedding=embedding, llm=llm, aliases=aliases, prompts=prompts)
-        handbook = sources.handbook
-        engine = opened.enter_context(opens(settings, loaded.workspace, handbook)) if handbook else None
+        own = read_source_file(file, "aliases", AliasFile, loaded)
+        aliases = Aliases((*load_aliases(loaded).groups, *(aliases_from(own.aliases).groups if own else ())))
+        # Only further searches need the prompts of the project.
+        prompts = load_prompts(loaded.config_dir, loaded.project) if file.spec.catalog.search_again else None
+        engine: Engine | None = None
+        engines: dict[str, Engine] = {}
+        if sources.handbook:
+            opens = partial(open_engine, embedding=embedding, aliases=aliases, prompts=prompts)
+            engine = opened.enter_context(opens(settings, loaded.workspace, sources.handbook, llm=llm))
+            make = partial(Engine, engine.generations, embedding, llm=engine.llm, aliases=aliases, prompts=prompts)
+            for profile, own_settings in _field_settings(file, loaded).items():
+                engines[profile] = opened.enter_context(make(own_settings))
         generations = engine.generations if engine else ()
-        context = JobContext(
+        yield JobContext(
             *(file, settings, read_corpus(generations), model, inventory, aliases, embedding, engine),
             llm=engine.llm if engine else None,
             generations=tuple(one.identity for one in (*generations, *structured)),
+            engines=engines,
         )
-        yield replace(context, engines=_field_engines(context, loaded, opened))
 
 
-def _field_engines(context: JobContext, loaded: LoadedSettings, opened: ExitStack) -> dict[str, Engine]:
-    """Open a search engine for each profile that a field names, except the job's own. Return them by profile."""
-    spec, engine = context.file.spec, context.engine
-    if engine is None:
-        return {}
-    found = {}
-    prompts = _load_prompts(context.file, loaded)
-    profiles = {one.profile for one in spec.catalog.all_fields().values() if one.profile} - {spec.running.profile}
-    for profile in sorted(profiles):
-        settings = load_profile(profile, loaded).apply_to(loaded.settings)
-        other = Engine(
-            engine.generations,
-            context.embedding,
-            settings,
-            llm=engine.llm,
-            aliases=context.aliases,
-            prompts=prompts,
-        )
-        found[profile] = opened.enter_context(other)
-    return found
+def _field_settings(file: JobFile, loaded: LoadedSettings) -> dict[str, Settings]:
+    """Return the settings of each profile that a catalog field names, except the job's own, by profile."""
+    named = {one.profile for one in file.spec.catalog.all_fields().values()} - {"", file.spec.running.profile}
+    return {profile: load_profile(profile, loaded).apply_to(loaded.settings) for profile in sorted(named)}
 
 
 def _job_settings(file: JobFile, loaded: LoadedSettings) -> Settings:
@@ -130,8 +119,3 @@ def _job_settings(file: JobFile, loaded: LoadedSettings) -> Settings:
     if running.use_model == "auto":
         return settings
     return settings.model_copy(update={"llm": settings.llm.model_copy(update={"provider": "extractive"})})
-
-
-def _load_prompts(file: JobFile, loaded: LoadedSettings) -> Prompts | None:
-    """Return the prompts of the project, which only further searches need; None if `search_again` is off."""
-    return load_prompts(loaded.config_dir, loaded.project) if file.spec.catalog.search_again else None

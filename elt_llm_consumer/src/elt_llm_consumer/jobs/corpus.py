@@ -5,14 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from elt_llm_core.enterprise import (
-    EnterpriseModel,
-    Entity,
-    FactSheet,
-    Inventory,
-    Relationship,
-    RelationshipEnd,
-)
+from elt_llm_core.enterprise import EnterpriseModel, Entity, FactSheet, Inventory, Relationship, RelationshipEnd
 from elt_llm_core.errors import UsageError
 from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.text.outline import MARKED_TERMS_ARTEFACT, MarkedTerms, Outline
@@ -141,23 +134,15 @@ class ModelSource:
     of_inventory: bool = False
     """Whether the entities are the fact sheets of an inventory or the rows of a data dictionary."""
 
-    def of_entity(self, entity: Entity, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
-        """Quote what the enterprise model's file contains about an entity; () if it has no document about the entity.
+    def of_entity(self, entity: Entity, words: str = "") -> tuple[Evidence, ...]:
+        """Quote what the enterprise model's file contains about an entity: `words` if possible (`part_evidence`)."""
+        return self.corpus.part_evidence((_FACT_SHEET if self.of_inventory else _ENTITY) + entity.id, words, 1.0)
 
-        The quote is `words` if that document contains them, else the first sentence of the document.
-        """
-        prefix = _FACT_SHEET if self.of_inventory else _ENTITY
-        return self.corpus.part_evidence(prefix + entity.id, words, score)
-
-    def of_relationship(self, relationship: Relationship, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
-        """Quote what the enterprise model's file contains about a relationship; () if it has no document about it.
-
-        The quote is `words` if that document contains them, else the first sentence of the document.
-        """
-        if self.of_inventory:
-            words = words or relationship.target.name
-            return self.corpus.part_evidence(_FACT_SHEET + relationship.source.entity_id, words, score)
-        return self.corpus.part_evidence(_RELATIONSHIP + relationship.id, words, score)
+    def of_relationship(self, relationship: Relationship) -> tuple[Evidence, ...]:
+        """Quote what the enterprise model's file contains about a relationship: its sentence, if possible."""
+        of_source = _FACT_SHEET + relationship.source.entity_id
+        part = of_source if self.of_inventory else _RELATIONSHIP + relationship.id
+        return self.corpus.part_evidence(part, relationship.sentence, 1.0)
 
 
 @dataclass(frozen=True)
@@ -167,11 +152,8 @@ class InventorySource:
     inventory: Inventory
     corpus: Corpus = field(repr=False)
 
-    def of_fact_sheet(self, sheet: FactSheet, words: str = "", score: float = 1.0) -> tuple[Evidence, ...]:
-        """Quote what the inventory contains about a fact sheet; () if it has no document about the fact sheet.
-
-        The quote is `words` if that document contains them, else the first sentence of the document.
-        """
+    def of_fact_sheet(self, sheet: FactSheet, words: str, score: float) -> tuple[Evidence, ...]:
+        """Quote what the inventory contains about a fact sheet: `words` if possible (`part_evidence`)."""
         return self.corpus.part_evidence(_FACT_SHEET + sheet.id, words, score)
 
 

@@ -80,24 +80,19 @@ class GlossarySection(SettingsSection):
         description="Headings above lists of definitions. A heading may join several of them: Terms and Definitions.",
     )
     term_headers: tuple[str, ...] = Field(
-        _listed("glossary", "term_headers"),
-        description="Headings of columns that contain terms.",
+        _listed("glossary", "term_headers"), description="Headings of columns that contain terms."
     )
     meaning_headers: tuple[str, ...] = Field(
-        _listed("glossary", "meaning_headers"),
-        description="Headings of columns that contain definitions.",
+        _listed("glossary", "meaning_headers"), description="Headings of columns that contain definitions."
     )
     abbreviation_headers: tuple[str, ...] = Field(
-        _listed("glossary", "abbreviation_headers"),
-        description="Headings of columns that contain abbreviations.",
+        _listed("glossary", "abbreviation_headers"), description="Headings of columns that contain abbreviations."
     )
     synonym_headers: tuple[str, ...] = Field(
-        _listed("glossary", "synonym_headers"),
-        description="Headings of columns that contain other names of the term.",
+        _listed("glossary", "synonym_headers"), description="Headings of columns that contain other names of the term."
     )
     see_also_headers: tuple[str, ...] = Field(
-        _listed("glossary", "see_also_headers"),
-        description="Headings of columns that name related terms.",
+        _listed("glossary", "see_also_headers"), description="Headings of columns that name related terms."
     )
     shortest_definition: int = Field(3, ge=1, le=1000, description="Minimum characters of a definition.")
     longest_definition: int = Field(
@@ -216,13 +211,16 @@ class CatalogSection(SettingsSection):
     def all_fields(self) -> dict[str, CatalogField]:
         """Return the shipped fields with their changes, in order, followed by the added fields."""
         found: dict[str, CatalogField] = {}
-        for name in (*DEFAULT_FIELDS, *(name for name in self.fields if name not in DEFAULT_FIELDS)):
+        for name in {**DEFAULT_FIELDS, **self.fields}:
             given = self.fields.get(name)
             if name in self.fields and given is None:
                 continue
             changes = {key: getattr(given, key) for key in given.model_fields_set} if given else {}
             found[name] = CatalogField.model_validate({**DEFAULT_FIELDS.get(name, {}), **changes})
         return found
+
+
+CoverageClass = Literal["STRONG", "MODERATE", "THIN", "ABSENT"]
 
 
 class CoverageThresholds(SettingsSection):

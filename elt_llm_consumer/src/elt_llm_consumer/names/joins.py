@@ -23,7 +23,7 @@ _ORDER: dict[JoinMethod, int] = {"id": 0, "same": 1, "alias": 2, "fuzzy": 3}
 class NamedItem:
     """An entity, fact sheet or term, to be joined with an item of another list that means the same thing.
 
-    `key` is unique in its list; `ids` may identify the item in the other list.
+    `key` is unique in its list; `ids` may identify the item in the other list; an empty id is ignored.
     """
 
     key: str
@@ -154,16 +154,14 @@ _MIN_INITIALS, _MAX_INITIALS = 2, 8
 
 def entity_items(entities: Iterable[Entity]) -> list[NamedItem]:
     """Return the entities of a model as items. The key of an item is the id of the entity."""
-    return [NamedItem(one.id, one.name, _ids(one), (), one.type) for one in entities]
-
-
-def _ids(one: Entity | FactSheet) -> tuple[str, ...]:
-    return (one.fact_sheet_id,) if one.fact_sheet_id else ()
+    return [NamedItem(one.id, one.name, (one.fact_sheet_id,), (), one.type) for one in entities]
 
 
 def fact_sheet_items(sheets: Iterable[FactSheet], alias_columns: Sequence[str]) -> list[NamedItem]:
     """Return fact sheets as items. The key of an item is the id; `alias_columns` are the columns with other names."""
-    return [NamedItem(one.id, one.name, _ids(one), _other_names(one, alias_columns), one.type) for one in sheets]
+    return [
+        NamedItem(one.id, one.name, (one.fact_sheet_id,), _other_names(one, alias_columns), one.type) for one in sheets
+    ]
 
 
 def term_items(definitions: Iterable[Definition]) -> list[NamedItem]:

@@ -16,11 +16,10 @@ _SURE, _UNSURE = 1.0, 0.5
 
 @dataclass(frozen=True)
 class MentionStatement:
-    """A sentence, list item or table row that mentions `name`."""
+    """A sentence, list item or table row with its mentions of one name."""
 
     document: CorpusDocument
     piece: TextPiece
-    name: str
     mentions: tuple[Mention, ...]
 
     @property
@@ -76,7 +75,7 @@ class MentionIndex:
             for (number, name), mentions in sorted(within.items()):
                 piece = pieces[number]
                 states = piece.kind not in {"heading", "rule"} and not is_contents_row(piece.text)
-                statement = MentionStatement(document, piece, name, tuple(mentions))
+                statement = MentionStatement(document, piece, tuple(mentions))
                 (self._stating if states else self._headed).setdefault(self._key(name), []).append(statement)
             found = found or bool(within)
         return found

@@ -23,9 +23,8 @@ from elt_llm_core.text.normalise import words
 from pydantic import Field, ValidationError
 
 from elt_llm_consumer.evidence import Cell, Evidence, JobResult, Row, Table
-from elt_llm_consumer.jobs.context import JobContext
 from elt_llm_consumer.jobs.corpus import Corpus
-from elt_llm_consumer.jobs.row_keys import SourceDocuments
+from elt_llm_consumer.jobs.sections import CoverageClass
 
 _MAX_REMARKS = 40
 
@@ -105,8 +104,8 @@ def word_share(gold: str, found: str) -> float:
     return _shared_words(one, other) / max(len(one), len(other), 1)
 
 
-def quote_holds(gold: str, quote: str, least: float = _SAME_TEXT) -> bool:
-    """Return whether a part of a quote contains at least the share `least` of the gold text's words.
+def quote_holds(gold: str, quote: str) -> bool:
+    """Return whether a part of a quote contains at least the share `_SAME_TEXT` of the gold text's words.
 
     The part is a sequence of words as long as the gold text, anywhere in the quote.
     """
@@ -116,7 +115,8 @@ def quote_holds(gold: str, quote: str, least: float = _SAME_TEXT) -> bool:
     # A window as long as the gold text moves over the quote, in steps of an eighth of its length.
     step = max(1, len(wanted) // 8)
     starts = range(0, max(1, len(given) - len(wanted) + step), step)
-    return any(_shared_words(wanted, given[start : start + len(wanted)]) >= least * len(wanted) for start in starts)
+    least = _SAME_TEXT * len(wanted)
+    return any(_shared_words(wanted, given[start : start + len(wanted)]) >= least for start in starts)
 
 
 def text_says(text: str, wanted: str) -> bool:
@@ -137,7 +137,6 @@ def _singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
 
 
-GoldClass = Literal["STRONG", "MODERATE", "THIN", "ABSENT"]
 GapSide = Literal["MATCHED", "MODEL_ONLY", "HANDBOOK_ONLY"]
 GoldPattern = Literal[
     "table",
@@ -230,8 +229,8 @@ class GoldCoverage(EnterpriseRecord):
     """The correct coverage class of an entity."""
 
     entity: str
-    coverage: GoldClass
-    also_right: tuple[GoldClass, ...] = ()
+    coverage: CoverageClass
+    also_right: tuple[CoverageClass, ...] = ()
 
 
 class GoldGap(EnterpriseRecord):
@@ -336,7 +335,7 @@ def _compare_coverage(result: JobResult, folder: Path) -> tuple[list[GoldShare],
         (one.entity, (one.coverage, *one.also_right)) for one in _read_gold(folder, "coverage.jsonl", GoldCoverage)
     ]
     gaps = [one for one in _read_gold(folder, "gaps.jsonl", GoldGap) if not one.optional]
-    shares = [share("coverage as in gold", "coverage", classes, get_args(GoldClass))]
+    shares = [share("coverage as in gold", "coverage", classes, get_args(CoverageClass))]
     for gap in get_args(GapSide):
         of_gap = [(one.name, (gap,)) for one in gaps if one.gap == gap]
         shares.append(share(f"gaps, {gap}", "gaps", of_gap, get_args(GapSide)))
@@ -430,22 +429,15 @@ def _row_defines(row: Row, gold: GoldTerm) -> bool:
 
 
 def _precision(matches: Sequence[tuple[Row, Sequence[int]]], gold: Sequence[GoldTerm]) -> tuple[GoldShare, list[str]]:
-    right, of, remarks = 0, 0, []
     known = {gold_term_key(name) for one in gold for name in (one.term, one.abbreviation)}
-    for row, numbers in matches:
-        if numbers and all(gold[number].optional for number in numbers):
-            continue
-        of += 1
-        right += bool(numbers)
-        if not numbers:
-            what = (
-                "another definition than in the gold file"
-                if gold_term_key(row.name) in known
-                else "not a term of the gold file"
-            )
-            shown = " / ".join(_column_texts(row, ("definition",)))[:100]
-            remarks.append(f"{what}: {row.name}: {shown}")
-    return GoldShare("precision", right, of), remarks
+    right = sum(not all(gold[number].optional for number in numbers) for _, numbers in matches)
+    remarks = []
+    for row in (row for row, numbers in matches if not numbers):
+        is_term = gold_term_key(row.name) in known
+        what = "another definition than in the gold file" if is_term else "not a term of the gold file"
+        shown = " / ".join(_column_texts(row, ("definition",)))[:100]
+        remarks.append(f"{what}: {row.name}: {shown}")
+    return GoldShare("precision", right, right + len(remarks)), remarks
 
 
 def _recall(gold: Sequence[GoldTerm], found: Collection[int]) -> tuple[list[GoldShare], list[str]]:
@@ -600,8 +592,3 @@ def compare_with_gold(result: JobResult, folder: Path, corpora: Sequence[Corpus]
             )
     quotes, lost = _check_quotes(result, corpora)
     return GoldReport(result.job, result.kind, (*shares, quotes), (*remarks, *lost))
-
-
-def job_corpora(context: JobContext) -> tuple[Corpus, ...]:
-    """Return all corpora that a job may quote: texts, model and inventory."""
-    return SourceDocuments(context).corpora

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from threading import Lock
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from elt_llm_core.errors import EltError, UnusableReply
@@ -30,9 +30,7 @@ class ModelUsage:
     def __add__(self, other: "ModelUsage") -> "ModelUsage":
         """Return the sum of two usages of a language model."""
         return ModelUsage(
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.answer_tokens + other.answer_tokens,
+            self.calls + other.calls, self.prompt_tokens + other.prompt_tokens, self.answer_tokens + other.answer_tokens
         )
 
 
@@ -80,15 +78,13 @@ class RowPrompter:
 class TokenCounter:
     """Estimates numbers of tokens with a vocabulary that is loaded on first use."""
 
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._estimate: TokenEstimate | None = None
-
     def of(self, text: str) -> int:
         """Estimate the number of tokens in a text. The estimate errs on the high side."""
-        with self._lock:
-            self._estimate = self._estimate or TokenEstimate()
         return len(self._estimate.spans(text))
+
+    @cached_property
+    def _estimate(self) -> TokenEstimate:
+        return TokenEstimate()
 
 
 _MAX_REASON_LENGTH = 300  # maximum characters of the reason for a failure

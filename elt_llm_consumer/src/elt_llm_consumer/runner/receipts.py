@@ -1,6 +1,5 @@
 """Write a receipt beside each output file: a record of its inputs, which `elt-llm replay` checks later."""
 
-import hashlib
 import importlib.metadata
 import platform
 from collections import Counter
@@ -10,6 +9,7 @@ from typing import Any
 
 from elt_llm_core.enterprise import EnterpriseRecord
 from elt_llm_core.settings.loader import shown_path
+from elt_llm_core.store.disk import file_sha256
 from elt_llm_core.store.records import utc_now
 from pydantic import Field
 
@@ -89,7 +89,7 @@ def receipt_settings(context: JobContext, kind: str, recipe: int) -> dict[str, A
         "recipe": recipe,
         "files": {
             "aliases": hash_json(context.aliases.groups),
-            "curated": file_hash(curated) if curated.is_file() else "",
+            "curated": file_sha256(curated) if curated.is_file() else "",
         },
     }
 
@@ -108,19 +108,13 @@ def installed_versions() -> dict[str, str]:
     return {"python": platform.python_version(), **libraries, **ours}
 
 
-def file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file as 64 hex digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _receipt(path: Path, result: JobResult, context: JobContext, recipe: int, prompts_hash: str) -> OutputReceipt:
     rows = [row for table in result.tables for row in table.rows]
     quotes = {(it.collection, it.source, it.document_id, it.span): it for row in rows for it in row.evidence}
     verdicts = Counter(f"cells {cell.verdict}" for row in rows for cell in row.cells.values())
     return OutputReceipt(
         output=path.name,
-        output_hash=file_hash(path),
+        output_hash=file_sha256(path),
         job=context.file.name,
         job_file=shown_path(context.file.path, context.file.folder),
         kind=result.kind,

@@ -8,6 +8,7 @@ from elt_llm_core.errors import EltError, UsageError
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.settings.loader import LoadedSettings
 from elt_llm_core.settings.tree import FORMER_QUERY_KEYS
+from elt_llm_core.store.disk import file_sha256
 from pydantic import ValidationError
 
 from elt_llm_consumer.jobs.context import JobContext, open_job
@@ -20,7 +21,6 @@ from elt_llm_consumer.runner.receipts import (
     OutputReceipt,
     ReceiptDocument,
     ReceiptQuote,
-    file_hash,
     installed_versions,
     receipt_documents,
     receipt_settings,
@@ -76,7 +76,7 @@ def replay(
     written, output = path.parent / receipt.output, tuple[str, ...]()
     if not written.is_file():
         output = (f"{written.name} is missing",)
-    elif file_hash(written) != receipt.output_hash:
+    elif file_sha256(written) != receipt.output_hash:
         output = (f"{written.name} was changed after it was written",)
     changed = [f"{name}: {was}, now {now}" for name, was, now in _differences(receipt.versions, installed_versions())]
     ours = tuple(line for line in changed if line.startswith(OUR_PACKAGES))
@@ -84,13 +84,14 @@ def replay(
     try:
         file = load_job(loaded.project / receipt.job_file, loaded)
         with open_job(file, loaded, embedding=embedding, llm=llm) as context:
-            evidence, documents, settings = _compare(receipt, context)
+            changes = _compare(receipt, context)
     except (EltError, OSError, ValueError) as error:  # a path with a null byte raises ValueError
-        return ReplayReport(path.name, output, (), (), (f"The inputs cannot be read: {error}",), ours, libraries)
-    return ReplayReport(path.name, output, evidence, documents, settings, ours, libraries)
+        changes = (), (), (f"The inputs cannot be read: {error}",)
+    return ReplayReport(path.name, output, *changes, ours, libraries)
 
 
 def _compare(receipt: OutputReceipt, context: JobContext) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return the changes in the evidence, the documents and the settings."""
     documents = SourceDocuments(context).documents
     evidence = [_quote_problem(quote, documents.get((quote.collection, quote.document_id))) for quote in receipt.quotes]
     settings = receipt_settings(context, receipt.kind, recipe_number(receipt.kind))

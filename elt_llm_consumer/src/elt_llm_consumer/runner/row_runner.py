@@ -53,7 +53,7 @@ class JobRunner:
         name: JobName,
         rows: JobRowTable,
         progress: ProgressListener,
-        recipe: int = 1,
+        recipe: int,
     ) -> None:
         self._job, self._context, self._name, self._rows, self._progress = job, context, name, rows, progress
         self._sources = SourceDocuments(context)

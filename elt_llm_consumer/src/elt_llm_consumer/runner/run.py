@@ -16,7 +16,12 @@ from elt_llm_core.state.database import open_state
 from elt_llm_core.state.jobs import JobName, JobReviewTable, JobRowTable, QuotedDocument, RowId, job_lock
 from elt_llm_core.store.database import Database
 
+from elt_llm_consumer.catalog.job import CatalogJob
+from elt_llm_consumer.coverage.job import CoverageJob
 from elt_llm_consumer.evidence import JobResult, hash_json
+from elt_llm_consumer.export.write import write_outputs
+from elt_llm_consumer.glossary.job import GlossaryJob
+from elt_llm_consumer.handbook.job import HandbookJob
 from elt_llm_consumer.jobs.context import JobContext, open_job
 from elt_llm_consumer.jobs.job_file import JobFile, read_source_file
 from elt_llm_consumer.jobs.row_keys import SourceDocuments, model_name
@@ -25,6 +30,7 @@ from elt_llm_consumer.review.curated import CuratedFile, CuratedValues
 from elt_llm_consumer.review.reviews import attach_reviews, map_rows, shown_rows
 from elt_llm_consumer.runner.costs import RunCost, RunReport
 from elt_llm_consumer.runner.plan import RowSelection, RunPlan
+from elt_llm_consumer.runner.receipts import write_receipts
 from elt_llm_consumer.runner.row_runner import JobRunner, RunResult
 
 if TYPE_CHECKING:
@@ -33,25 +39,10 @@ if TYPE_CHECKING:
 
 def create_job(kind: str, context: JobContext) -> BatchJob:
     """Create a job of this kind. Raises UsageError for an unknown kind and for missing sources."""
-    match kind:
-        case "glossary":
-            from elt_llm_consumer.glossary.job import GlossaryJob
-
-            return GlossaryJob(context)
-        case "catalog":
-            from elt_llm_consumer.catalog.job import CatalogJob
-
-            return CatalogJob(context)
-        case "coverage":
-            from elt_llm_consumer.coverage.job import CoverageJob
-
-            return CoverageJob(context)
-        case "handbook":
-            from elt_llm_consumer.handbook.job import HandbookJob
-
-            return HandbookJob(context)
-        case _:
-            raise UsageError(f"There is no job kind '{kind}'.", hint=f"Kinds are: {', '.join(JOB_KINDS)}.")
+    for job in (GlossaryJob, CatalogJob, CoverageJob, HandbookJob):
+        if job.kind == kind:
+            return job(context)
+    raise UsageError(f"There is no job kind '{kind}'.", hint=f"Kinds are: {', '.join(JOB_KINDS)}.")
 
 
 def recipe_number(kind: str) -> int:
@@ -60,8 +51,7 @@ def recipe_number(kind: str) -> int:
     Increase it when a change in the program gives other rows for the same inputs. All rows that a model writes are then
     made again, at full cost. The other rows are remade after every change of the program, since they cost little.
     """
-    recipes: dict[str, int] = {"catalog": 3, "glossary": 2, "handbook": 3}
-    return recipes.get(kind, 1)
+    return {"catalog": 3, "glossary": 2, "handbook": 3}.get(kind, 1)
 
 
 _MAX_NAMED = 20
@@ -108,10 +98,6 @@ _UNSAFE_CHARACTERS = re.compile(r"[^\w.]+")
 ShowProgress = Callable[[], AbstractContextManager[ProgressListener]]
 
 
-def _no_progress() -> AbstractContextManager[ProgressListener]:
-    return nullcontext(SilentListener())
-
-
 @dataclass(frozen=True)
 class JobRequest:
     """A job to run. `create` makes the job; `embedding` and `llm` replace the configured models.
@@ -127,7 +113,7 @@ class JobRequest:
     create: Callable[[str, JobContext], BatchJob] = create_job
     on_cost: Callable[[RunCost], None] = lambda _: None
     on_result: Callable[[JobResult, JobContext], None] = lambda _, __: None
-    progress: ShowProgress = _no_progress
+    progress: ShowProgress = lambda: nullcontext(SilentListener())
     embedding: EmbeddingModel | None = None
     llm: "LLM | None" = None
 
@@ -176,9 +162,6 @@ def run_job(request: JobRequest, loaded: LoadedSettings) -> RunReport | None:
 
 def _write_files(result: JobResult, context: JobContext, plan: RunPlan, ran: RunResult) -> list[Path]:
     """Write the outputs, each with a receipt (the record of what the run read and wrote). Return their paths."""
-    from elt_llm_consumer.export.write import write_outputs
-    from elt_llm_consumer.runner.receipts import write_receipts
-
     file, outputs = context.file, context.file.spec.outputs
     files = write_outputs(result, outputs, file.folder / outputs.folder, _output_name(file, result.kind))
     prompts = hash_json([plan.prompts_hash.get(place, "") for place in ran.rows])

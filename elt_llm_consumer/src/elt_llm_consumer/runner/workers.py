@@ -15,7 +15,8 @@ _JOIN_TIMEOUT = 0.5  # seconds to wait for unfinished threads before they are ab
 class WorkOutcome(Generic[Item, Result]):
     """The outcome of the work on one item. `value` returns the result, or raises the error if the work failed.
 
-    `done` is a list with the result, and is empty if the work failed.
+    `done` is a list with the result, and is empty if the work failed. A `with` block stores any error in the outcome,
+    so that failures in threads are not lost.
     """
 
     def __init__(self, item: Item) -> None:
@@ -28,6 +29,15 @@ class WorkOutcome(Generic[Item, Result]):
         if self.error is not None:
             raise self.error
         return self.done[0]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        self.error = error
+        return True
 
 
 def in_parallel(
@@ -70,22 +80,6 @@ def _worker(
         except queue.Empty:
             return
         outcome: WorkOutcome[Item, Result] = WorkOutcome(item)
-        with _CaptureError(outcome):
+        with outcome:
             outcome.done.append(work(item))
         finished.put(outcome)
-
-
-class _CaptureError:
-    """A context manager that stores any error in the outcome, so that failures in threads are not lost."""
-
-    def __init__(self, outcome: "WorkOutcome[Item, Result]") -> None:
-        self._outcome = outcome
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        self._outcome.error = error
-        return True

@@ -7,9 +7,9 @@ loan are the subject and the object of a rule.
 import re
 from typing import Final
 
-from elt_llm_consumer.sentences.words import word_list
+from elt_llm_core.text.outline import Span
 
-Span = tuple[int, int]
+from elt_llm_consumer.sentences.words import word_list
 
 _PREPOSITIONS: Final = word_list("clause_prepositions")
 _NEAR_BEFORE, _OBJECT_WORDS = 3, 8
