@@ -6,6 +6,7 @@ Modules that import slowly are imported only after the writer's lock is taken, s
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,7 +54,6 @@ class IngestSession(Closeable):
 
     def __init__(self, task: IngestTask, loaded: LoadedSettings, flags: "IngestFlags", command: str) -> None:
         self._task, self._loaded, self._flags, self._command = task, loaded, flags, command
-        self._embedding: EmbeddingModel | None = None
         self._compute: Compute | None = None
 
     def run(self, progress: ProgressMaker) -> "Sequence[IngestReport | JobReport]":
@@ -138,7 +138,7 @@ class IngestSession(Closeable):
         from elt_llm_ingest.sources.request import IngestRequest
 
         try:
-            model: EmbeddingModel | None = self._model()
+            model: EmbeddingModel | None = self._model
         except ModelError:
             model = None
         if isinstance(self._task, JobTask):
@@ -166,14 +166,14 @@ class IngestSession(Closeable):
             known = KnownSources.of(store, self._task.collection).local()
         return known.folders(), list(known.single_files().values())
 
+    @cached_property
     def _model(self) -> "EmbeddingModel":
         from elt_llm_core.models.factory import create_embedding
 
-        self._embedding = self._embedding or create_embedding(self._loaded.settings)
-        return self._embedding
+        return create_embedding(self._loaded.settings)
 
     def _ingest_model(self) -> "EmbeddingModel":
-        return self._used_compute().embedding(self._model())
+        return self._used_compute().embedding(self._model)
 
     def _used_compute(self) -> "Compute":
         from elt_llm_ingest.compute import create_compute

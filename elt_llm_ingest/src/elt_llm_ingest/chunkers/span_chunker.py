@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from elt_llm_core.text.outline import Section
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document, NodeRelationship, TextNode
 from pydantic import Field, SkipValidation
@@ -50,8 +49,8 @@ class ChunkContexts:
         self._title = document.title.strip()
         self._counter = counter
         self._path_budget, self._header_budget = _context_budgets(counter)
+        self._outline = document.outline
         self._starts = [section.start for section in document.sections]
-        self._above = _section_paths(document.sections)
         self._known: dict[tuple[tuple[str, ...], str], str] = {}
         self._counts: dict[str, int] = {}
 
@@ -76,10 +75,8 @@ class ChunkContexts:
 
     def _headings_above(self, start: int) -> tuple[str, ...]:
         """Return the headings above `start`. A heading that starts there is in the chunk, not above it."""
-        number = bisect_left(self._starts, start)
-        if number < len(self._starts) and self._starts[number] == start:
-            return self._above[number + 1][:-1]
-        return self._above[number]
+        path, number = self._outline.section_path(start), bisect_left(self._starts, start)
+        return path[:-1] if self._starts[number : number + 1] == [start] else path
 
     def _path(self, path: tuple[str, ...]) -> str:
         budget = self._path_budget
@@ -98,18 +95,6 @@ class ChunkContexts:
         if self.tokens(text) <= budget:
             return text
         return text[: self._counter.token_spans(text)[budget][0]].rstrip()
-
-
-def _section_paths(sections: tuple[Section, ...]) -> list[tuple[str, ...]]:
-    """Return a list: entry n has the titles of the nested sections that contain the text after the n-th heading."""
-    paths: list[tuple[str, ...]] = [()]
-    stack: list[Section] = []
-    for section in sections:
-        while stack and stack[-1].level >= section.level:
-            stack.pop()
-        stack.append(section)
-        paths.append(tuple(above.title for above in stack))
-    return paths
 
 
 # Tokens kept in reserve, since a context and a text can have more tokens together than separately.

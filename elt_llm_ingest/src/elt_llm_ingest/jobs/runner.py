@@ -13,12 +13,11 @@ from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.loader import LoadedSettings
 from elt_llm_core.store.collections import CollectionJob
-from elt_llm_core.store.records import CollectionRecord, FileRecord, document_id, sha256
+from elt_llm_core.store.records import FileRecord, document_id, sha256
 from elt_llm_core.store.store import Store
 
 from elt_llm_ingest.jobs.job_file import INGEST_FOLDER, LoadedJob, UnreadableJob, create_request
 from elt_llm_ingest.pipeline import ingest
-from elt_llm_ingest.readers import ReaderOptions
 from elt_llm_ingest.run.plan import IngestPlan, PlannedFile, plan_ingest
 from elt_llm_ingest.run.reading import FileReading, SplitBy, document_groups
 from elt_llm_ingest.run.report import FileOutcome, IngestReport
@@ -41,17 +40,6 @@ class FilledCollection:
     name: str
     filling: CollectionJob
     files: Mapping[str, FileRecord]
-
-    @staticmethod
-    def of(store: Store, record: CollectionRecord, filling: CollectionJob) -> "FilledCollection":
-        """Read the collection's files from the store, and return them with its name and `filling`.
-
-        `filling` is the job that filled the collection, and the group of the job's files that is in it.
-        """
-        roots = store.collections.roots(record.id)
-        records = store.files.of_collection(record.id).values()
-        files = {stable_path(roots[it.root][0], it.path): it for it in records if it.root in roots}
-        return FilledCollection(record.name, filling, files)
 
 
 def stable_path(root: Path, relative: str) -> str:
@@ -262,9 +250,7 @@ class JobRunner:
         filled = collections_filled_by(self._store, job, self._loaded)
         parser = CachingParser(self._parser)  # one file may be read for several collections of this job
         sources = find_sources(KnownSources(), request.paths, request.selection, everything=False)
-        reading = FileReading(
-            parser, ReaderOptions.of(self._loaded.settings.ingest, job.spec.columns), job.spec.chosen_reader
-        )
+        reading = FileReading(request, self._loaded.settings.ingest, parser)
         grouped = GroupFinder(reading, job.spec.split_by or "section", filled).find(sources.files)
         others = {record.name for record in self._store.collections.all()} - {one.name for one in filled}
         names = collection_names(job.spec.collection_prefix or "", grouped.files.keys(), filled, others)
@@ -308,7 +294,10 @@ def collections_filled_by(store: Store, job: LoadedJob, loaded: LoadedSettings) 
         if filling is None or not record.name.startswith(job.spec.collection_prefix or "\0"):
             continue
         if filling.group and (filling.job == job.name or not _still_exists(filling.job, loaded)):
-            collections.append(FilledCollection.of(store, record, filling))
+            roots = store.collections.roots(record.id)
+            records = store.files.of_collection(record.id).values()
+            files = {stable_path(roots[it.root][0], it.path): it for it in records if it.root in roots}
+            collections.append(FilledCollection(record.name, filling, files))
     return collections
 
 
@@ -347,9 +336,7 @@ def plan_job(
         if job.spec.split_by is None:
             return plan_ingest(request, job.spec.apply_to(loaded.settings), embedding, store, parser)
         filled = collections_filled_by(store, job, loaded) if store else []
-        reading = FileReading(
-            DirectParser(), ReaderOptions.of(loaded.settings.ingest, job.spec.columns), job.spec.chosen_reader
-        )
+        reading = FileReading(request, loaded.settings.ingest, DirectParser())
         return _plan_split_job(job, request, filled, GroupFinder(reading, job.spec.split_by, filled))
     except UsageError as error:
         return IngestPlan(job.spec.collection or f"{job.spec.collection_prefix}*", (), refused=str(error), job=job.name)

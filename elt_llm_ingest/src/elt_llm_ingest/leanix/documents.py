@@ -21,8 +21,7 @@ def model_document(model: EnterpriseModel, title: str) -> ParsedDocument:
     report = check_model(model)
     builder = DocumentBuilder()
     builder.add_heading(title, 1)
-    for number, line in enumerate(report.lines()):
-        builder.add(line, tight=number > 0)
+    builder.add_lines(report.lines())
     if model.texts:
         builder.add_heading("Also written in the diagrams", 2)
         for text in model.texts:
@@ -51,8 +50,7 @@ def _model_parts(model: EnterpriseModel) -> Iterator[Part]:
 def _entity_document(entity: Entity, relationships: list[Relationship]) -> ParsedDocument:
     builder = DocumentBuilder()
     builder.add(f"{entity.name} is {_describe_entity(entity)}.")
-    for number, relationship in enumerate(relationships):
-        builder.add(relationship.sentence, tight=number > 0)
+    builder.add_lines(relationship.sentence for relationship in relationships)
     return builder.build(
         entity.name,
         known_values(
@@ -69,8 +67,7 @@ def _relationship_document(relationship: Relationship, entities: dict[str, Entit
     builder = DocumentBuilder()
     builder.add(relationship.sentence)
     ends = [entities[end.entity_id] for end in (relationship.source, relationship.target)]
-    for number, entity in enumerate(dict.fromkeys(ends)):
-        builder.add(f"{entity.name}: {_locate_entity(entity)}", "list", tight=number > 0)
+    builder.add_lines((f"{entity.name}: {_locate_entity(entity)}" for entity in dict.fromkeys(ends)), "list")
     verb = relationship.name or "is related to"
     return builder.build(
         f"{relationship.source.name} {verb} {relationship.target.name}",
@@ -131,10 +128,8 @@ def _fact_sheet_document(sheet: FactSheet) -> ParsedDocument:
     builder = DocumentBuilder()
     builder.add(f"{title} is {_describe_fact_sheet(sheet)}.")
     builder.add(sheet.description)
-    for number, line in enumerate(_relation_lines(sheet.relations)):
-        builder.add(line, "list", tight=number > 0)
-    for number, (label, value) in enumerate(sheet.fields.items()):
-        builder.add(f"{label}: {value}", "list", tight=number > 0)
+    builder.add_lines(_relation_lines(sheet.relations), "list")
+    builder.add_lines((f"{label}: {value}" for label, value in sheet.fields.items()), "list")
     metadata = known_values(
         fact_sheet_id=sheet.fact_sheet_id,
         fact_sheet_type=sheet.type,

@@ -16,13 +16,10 @@ ORGANISATIONS_VERSION = 3  # increase this number whenever the same text could y
 _Span = tuple[int, int]
 
 
-def _read_word_lists() -> dict[str, frozenset[str]]:
-    content = files(__package__).joinpath("organisations.toml").read_text(encoding="utf-8")
-    lists = tomllib.loads(content).items()
-    return {name: frozenset(words.split() if isinstance(words, str) else words) for name, words in lists}
-
-
-_LISTS = _read_word_lists()
+_LISTS = {
+    name: frozenset(words.split() if isinstance(words, str) else words)
+    for name, words in tomllib.loads(files(__package__).joinpath("organisations.toml").read_text("utf-8")).items()
+}
 _HEADS = _LISTS["heads"]
 _HEADS_BEFORE_OF = _HEADS | _LISTS["long_heads"] | _LISTS["field_heads"]
 _GERMAN_ENDINGS = tuple(_LISTS["german_endings"])

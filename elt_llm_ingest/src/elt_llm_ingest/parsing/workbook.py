@@ -103,15 +103,13 @@ _NO_AUTHOR = ("openpyxl", "xlsxwriter", "apache poi", "microsoft office user", "
 
 @dataclass(frozen=True)
 class SheetRemarks:
-    """The comments, chart labels and formulas of a sheet, as lines of text.
+    """The comments, the chart labels and the formulas of a sheet, as lines of text.
 
-    For example, a comment is `Comment on B2 (Ann): Check the fee`. `charts` has one line for each chart, and `formulas`
-    one for each distinct formula.
+    For example, a comment is `Comment on B2 (Ann): Check the fee`. There is one line for each chart, and one for each
+    distinct formula.
     """
 
-    comments: tuple[str, ...] = ()
-    charts: tuple[str, ...] = ()
-    formulas: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
     uncalculated: int = 0
     """The number of formulas without a stored value, as in files that no spreadsheet program has saved."""
 
@@ -205,12 +203,9 @@ def _sheet_remarks(archive: Archive, part: str) -> SheetRemarks:
         for chart_kind, chart in _relations(archive, drawing).values()
         if chart_kind == "chart"
     ]
-    return SheetRemarks(
-        tuple(line for lines in (*threads, *notes) for line in lines),
-        tuple(filter(None, charts)),
-        tuple(xlsx_formulas(xml := archive.read_member(part))),
-        len(_WITHOUT_VALUE.findall(xml)),
-    )
+    xml = archive.read_member(part)
+    comments = (line for lines in (*threads, *notes) for line in lines)
+    return SheetRemarks((*comments, *filter(None, charts), *xlsx_formulas(xml)), len(_WITHOUT_VALUE.findall(xml)))
 
 
 def _relations(archive: Archive, part: str) -> dict[str, tuple[str, str]]:
@@ -340,28 +335,24 @@ def _relative_formula(cell: str, formula: str) -> str:
 
 def _place_names(places: Sequence[str]) -> str:
     """List cells as ranges. Neighbours are joined either by column or by row, whichever gives fewer ranges."""
-    columns = _joined_ranges(places, by_column=True)
-    rows = _joined_ranges(places, by_column=False)
-    ranges = min(columns, rows, key=len)
+    ranges = min(_joined_ranges(places, (0, 1)), _joined_ranges(places, (1, 0)), key=len)
     listed = ", ".join(ranges[:5])
     return f"{listed} and {len(ranges) - 5} further places" if len(ranges) > 5 else listed
 
 
-def _joined_ranges(places: Sequence[str], *, by_column: bool) -> list[str]:
+def _joined_ranges(places: Sequence[str], step: tuple[int, int]) -> list[str]:
+    """Join each cell to the range before it if it is `step` (columns, rows) from the end of that range."""
     joined: list[list[str]] = []
+    before: tuple[int, int] | None = None
     for place in places:
-        before, here = (_CELL_NAME.fullmatch(joined[-1][-1]) if joined else None), _CELL_NAME.fullmatch(place)
-        if before and here and _are_neighbours(before, here, by_column=by_column):
+        cell = _CELL_NAME.fullmatch(place)
+        here = (_column_number(cell.group(1).encode()), int(cell.group(2))) if cell else None
+        if before and here and (here[0] - before[0], here[1] - before[1]) == step:
             joined[-1][1:] = [place]
         else:
             joined.append([place])
+        before = here
     return [":".join(ends) for ends in joined]
-
-
-def _are_neighbours(before: re.Match[str], here: re.Match[str], *, by_column: bool) -> bool:
-    across = _column_number(here.group(1).encode()) - _column_number(before.group(1).encode())
-    down = int(here.group(2)) - int(before.group(2))
-    return (across, down) == ((0, 1) if by_column else (1, 0))
 
 
 _ODF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
@@ -399,7 +390,7 @@ def _ods_remarks(sheet: _Element) -> SheetRemarks:
             comments.append(_remark("Comment on", place, author, text))
         if formula := cell.get(f"{_ODS_TABLE}formula"):
             formulas.append((place, place, _plain_formula(formula)))
-    return SheetRemarks(tuple(comments), (), tuple(formula_lines(formulas)))
+    return SheetRemarks((*comments, *formula_lines(formulas)))
 
 
 def _ods_merged(sheet: _Element) -> list[tuple[Position, Position]]:

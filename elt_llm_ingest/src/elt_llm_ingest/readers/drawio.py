@@ -97,9 +97,8 @@ def write_diagram(builder: DocumentBuilder, diagram: Diagram) -> None:
         return
     builder.add_heading(diagram.name or f"Diagram {diagram.number}", 1)
     _ShapeWriter(builder, diagram).write()
-    connectors = [line for cell in diagram.cells if cell.edge and (line := connector_line(diagram, cell))]
-    for number, line in enumerate(connectors):
-        builder.add(line, "list", tight=number > 0)
+    connectors = (connector_line(diagram, cell) for cell in diagram.cells if cell.edge)
+    builder.add_lines(filter(None, connectors), "list")
 
 
 def connector_line(diagram: Diagram, edge: DiagramCell) -> str:

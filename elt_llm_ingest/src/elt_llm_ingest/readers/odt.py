@@ -13,11 +13,7 @@ from elt_llm_ingest.parsing.archive import Archive, open_archive
 from elt_llm_ingest.parsing.document_reader import DocumentReader
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.parsing.xml_guard import is_comment, parse_xml
-from elt_llm_ingest.readers.headings import (
-    bold_heading_level,
-    bullet_of_level,
-    format_number,
-)
+from elt_llm_ingest.readers.headings import bold_heading_level, bullet_of_level, format_number
 from elt_llm_ingest.readers.office_package import (
     OfficeBodyWriter,
     OfficeParagraph,

@@ -242,11 +242,10 @@ class _Enricher:
         if key not in known:
             known[key] = self._ask(key, document, node)
         sentence = self._writer.fitted(known[key], node)
-        if not sentence:
-            return replace(node, stems=" ".join(tokeniser.stems(node.embedded_text)))
-        context = f"{node.context}\n{sentence}" if node.context else sentence
-        longer = replace(node, context=context, metadata={**node.metadata, "enrichment": sentence})
-        return replace(longer, stems=" ".join(tokeniser.stems(longer.embedded_text)))
+        if sentence:
+            context = f"{node.context}\n{sentence}" if node.context else sentence
+            node = replace(node, context=context, metadata={**node.metadata, "enrichment": sentence})
+        return replace(node, stems=" ".join(tokeniser.stems(node.embedded_text)))
 
     def _ask(self, key: bytes, document: NewDocument, node: NewNode) -> str:
         with failpoint(Failpoint.ENRICH):

@@ -67,8 +67,8 @@ class PathFields:
 
     data_dir: Path
     collection: str
-    paths: tuple[Path, ...] = ()
-    pattern: str = ""
+    paths: tuple[Path, ...]
+    pattern: str
 
     def of(self, located: LocatedFile) -> Mapping[str, str]:
         """Return a file's fields. The pattern starts below the innermost path of the request that contains the file."""

@@ -19,7 +19,11 @@ def create_pdf_reader(options: ReaderOptions | None = None) -> DocumentReader:
     """Create the PDF reader that the options select. Raises SettingsError if docling is selected but not installed."""
     chosen = options or ReaderOptions()
     if chosen.pdf_reader == "docling":
-        require_docling()
+        if find_spec("docling") is None:
+            raise SettingsError(
+                "ingest.pdf_reader is docling, but docling is not installed.",
+                hint="Run: uv pip install docling; or set ingest.pdf_reader: pdfium.",
+            )
         return DoclingReader(create_converter)
     from elt_llm_ingest.readers.pdf.reader import PageOcr, PdfReader
 
@@ -77,15 +81,6 @@ def _add_rows(builder: DocumentBuilder, table: object) -> None:
     rows = [" | ".join(" ".join(str(cell.text).split()) for cell in row) for row in grid]
     for number, row in enumerate(rows):
         builder.add(row, "table", header=rows[0] if number else "", tight=number > 0)
-
-
-def require_docling() -> None:
-    """Raise SettingsError if docling is not installed."""
-    if find_spec("docling") is None:
-        raise SettingsError(
-            "ingest.pdf_reader is docling, but docling is not installed.",
-            hint="Run: uv pip install docling; or set ingest.pdf_reader: pdfium.",
-        )
 
 
 def create_converter() -> DoclingConverter:
