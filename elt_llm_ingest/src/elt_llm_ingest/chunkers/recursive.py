@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from elt_llm_core.store.records import canonical_json
 
-from elt_llm_ingest.chunkers.pieces import DocumentPieces, TextPiece, TokenIndex, all_blocks, split_span, strip_span
+from elt_llm_ingest.chunkers.pieces import DocumentPieces, TextPiece, TokenIndex, split_span
 from elt_llm_ingest.chunkers.span_chunker import SpanChunker
-from elt_llm_ingest.parsing.parsed_document import Block, BlockKind, ParsedDocument
+from elt_llm_ingest.parsing.parsed_document import Block, BlockKind, ParsedDocument, fill_gaps, strip_span
 
 
 class RecursiveChunker(SpanChunker):
@@ -52,7 +52,7 @@ class RecursiveChunker(SpanChunker):
 class _SeparatorSplitter:
     def __init__(self, document: ParsedDocument, index: TokenIndex, size: int, separators: Sequence[str]) -> None:
         self._index, self._size, self._separators = index, size, separators
-        self._blocks = list(all_blocks(document))
+        self._blocks = list(fill_gaps(document.text, document.blocks))
         self._starts = [block.start for block in self._blocks]
         self._ends = [block.end for block in self._blocks]
 

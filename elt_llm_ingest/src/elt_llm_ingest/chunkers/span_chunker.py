@@ -19,10 +19,9 @@ from elt_llm_ingest.chunkers.pieces import (
     pack_pieces,
     split_into_pieces,
     split_tables,
-    strip_span,
 )
 from elt_llm_ingest.parsing.document_reader import from_llama_document
-from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
+from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument, strip_span
 
 _PATH_TOKENS = 40  # the most tokens of the title and headings in a context
 _HEADER_TOKENS = 60  # the most tokens of a table's header row in a context
@@ -56,7 +55,9 @@ class ChunkContexts:
 
     def of(self, start: int, header: str = "") -> str:
         """Return the context of a chunk at `start`, such as "Handbook > Leave", and on a second line the header row."""
-        path = self._headings_above(start)
+        path, number = self._outline.section_path(start), bisect_left(self._starts, start)
+        if self._starts[number : number + 1] == [start]:
+            path = path[:-1]  # a heading that starts there is in the chunk, not above it
         if (path, header) not in self._known:
             lines = [self._path(path), self._cut(header, self._header_budget)]
             self._known[path, header] = "\n".join(filter(None, lines))
@@ -72,11 +73,6 @@ class ChunkContexts:
         """Return the number of tokens of the longest context that a chunk within text[start:end] can have."""
         inside = self._starts[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
         return max(self.tokens(self.of(position, header)) for position in (start, *(offset + 1 for offset in inside)))
-
-    def _headings_above(self, start: int) -> tuple[str, ...]:
-        """Return the headings above `start`. A heading that starts there is in the chunk, not above it."""
-        path, number = self._outline.section_path(start), bisect_left(self._starts, start)
-        return path[:-1] if self._starts[number : number + 1] == [start] else path
 
     def _path(self, path: tuple[str, ...]) -> str:
         budget = self._path_budget

@@ -2,8 +2,9 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from elt_llm_core.enterprise import EnterpriseModel, Entity, FactSheet, FactSheetRelation, Inventory, Relationship
 
@@ -107,8 +108,13 @@ _KIND = re.compile(r"rel[A-Za-z0-9]{0,80}?To([A-Z]\w{0,80})", re.ASCII)
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
-def inventory_document(inventory: Inventory, title: str) -> ParsedDocument:
-    """Return an overview as a document. Its parts are the fact sheets; its artefact (JSON) is the inventory."""
+def inventory_document(
+    inventory: Inventory, title: str, addresses: Mapping[str, str] = MappingProxyType({})
+) -> ParsedDocument:
+    """Return an overview as a document. Its parts are the fact sheets; its artefact (JSON) is the inventory.
+
+    `addresses` maps the ids of fact sheets to the web addresses that become metadata of their parts.
+    """
     builder, types = DocumentBuilder(), len(inventory.by_type)
     builder.add_heading(title, 1)
     builder.add(f"{len(inventory.fact_sheets)} fact sheets of {types} type{'' if types == 1 else 's'}.")
@@ -117,13 +123,17 @@ def inventory_document(inventory: Inventory, title: str) -> ParsedDocument:
     overview = builder.build(title, {}, inventory.notes)
     names = PartNames()
     parts = tuple(
-        Part(names.part_name(FACT_SHEET, sheet.id), sheet.type or FACT_SHEET, _fact_sheet_document(sheet))
+        Part(
+            names.part_name(FACT_SHEET, sheet.id),
+            sheet.type or FACT_SHEET,
+            _fact_sheet_document(sheet, addresses.get(sheet.id)),
+        )
         for sheet in inventory.fact_sheets
     )
     return replace(overview, parts=parts, artefacts={INVENTORY_ARTEFACT: inventory.to_json()})
 
 
-def _fact_sheet_document(sheet: FactSheet) -> ParsedDocument:
+def _fact_sheet_document(sheet: FactSheet, address: str | None) -> ParsedDocument:
     title = sheet.display_name or sheet.name or "(no name)"
     builder = DocumentBuilder()
     builder.add(f"{title} is {_describe_fact_sheet(sheet)}.")
@@ -136,6 +146,7 @@ def _fact_sheet_document(sheet: FactSheet) -> ParsedDocument:
         display_name=sheet.display_name,
         status=sheet.status,
         level=sheet.level,
+        url=address,
     )
     return builder.build(title, metadata)
 

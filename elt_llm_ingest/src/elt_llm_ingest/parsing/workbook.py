@@ -144,8 +144,8 @@ def _check_package(path: Path) -> _Package:
             for number, extent in enumerate(extents, 1):
                 if extent.is_too_large:
                     raise UnreadableDocument(f"is too large: sheet {number} {extent.description}")
-            merged = dict(enumerate(map(_ods_merged, sheets)))
-            return _Package(dict(enumerate(extents)), dict(enumerate(map(_ods_remarks, sheets))), merged, metadata)
+            remarks, merged = zip(*map(_ods_contents, sheets), strict=True) if sheets else ((), ())
+            return _Package(dict(enumerate(extents)), dict(enumerate(remarks)), dict(enumerate(merged)), metadata)
         parts = _sheet_parts(archive)
         return _Package(
             {name: xlsx_extent(archive.read_member(part)) for name, part in parts.items()},
@@ -378,9 +378,11 @@ def ods_extent(sheet: _Element) -> SheetExtent:
     return extent
 
 
-def _ods_remarks(sheet: _Element) -> SheetRemarks:
+def _ods_contents(sheet: _Element) -> tuple[SheetRemarks, list[tuple[Position, Position]]]:
+    """Return the remarks and the merged ranges of an ODS sheet, which the library for reading cells does not report."""
     comments: list[str] = []
     formulas: list[tuple[str, str, str]] = []
+    merged: list[tuple[Position, Position]] = []
     for row, column, cell in _ods_cells(sheet):
         place = f"{_column_name(column + 1)}{row + 1}"
         note = cell.find(f"{_ODS_OFFICE}annotation")
@@ -390,17 +392,10 @@ def _ods_remarks(sheet: _Element) -> SheetRemarks:
             comments.append(_remark("Comment on", place, author, text))
         if formula := cell.get(f"{_ODS_TABLE}formula"):
             formulas.append((place, place, _plain_formula(formula)))
-    return SheetRemarks((*comments, *formula_lines(formulas)))
-
-
-def _ods_merged(sheet: _Element) -> list[tuple[Position, Position]]:
-    """Return the merged ranges of an ODS sheet, which the library for reading cells does not report."""
-    merged = []
-    for row, column, cell in _ods_cells(sheet):
         down, across = (_times(cell, f"number-{kind}-spanned") for kind in ("rows", "columns"))
         if down > 1 or across > 1:
             merged.append(((row, column), (row + down - 1, column + across - 1)))
-    return merged
+    return SheetRemarks((*comments, *formula_lines(formulas))), merged
 
 
 def _ods_cells(sheet: _Element) -> Iterator[tuple[int, int, _Element]]:

@@ -259,7 +259,6 @@ _HIDDEN_ELEMENTS = frozenset(
 _PAGES = "{http://schemas.openxmlformats.org/officeDocument/2006/extended-properties}Pages"
 _FIRST_ROW = 0x20
 _WIDEST = 63  # columns, the limit of Word
-NoteMark = Callable[[str, str], str]
 
 
 class DocxNotes:
@@ -288,30 +287,6 @@ class DocxNotes:
         """Return the mark and the element of each note that was referenced since the last call."""
         pending, self._pending = self._pending, []
         return pending
-
-
-def read_docx_paragraph(paragraph: _Element, mark: NoteMark) -> OfficeParagraph:
-    """Read the visible text of a paragraph. `mark` returns the mark of a note, such as `[1]`, for its kind and id."""
-    read = OfficeParagraph()
-    for element, run in _visible_elements(paragraph):
-        tag = element.tag
-        if tag in _TEXTS:
-            style = (word_value(run, "rPr/rStyle") or "").casefold()
-            is_emphasis = is_switched_on(run, "rPr/i") or style in _EMPHASIS
-            read.pieces.append(StyledText(element.text or "", is_switched_on(run, "rPr/b"), is_emphasis))
-        elif tag == EQUATION:
-            read.pieces.append(StyledText(linear_equation(element)))
-        elif tag in _SIGNS:
-            read.pieces.append(StyledText(_SIGNS[tag], is_switched_on(run, "rPr/b")))
-        elif tag in _NOTES:
-            read.pieces.append(StyledText(mark(_NOTES[tag], element.get(f"{WORD}id", ""))))
-        elif tag == _PAGE_BREAK:
-            read.pieces.append(None)
-        elif tag == _BOX:
-            read.boxes.append(element)
-        elif tag == _RUN:
-            read.hidden = True
-    return read
 
 
 def _visible_elements(paragraph: _Element) -> Iterator[tuple[_Element, _Element | None]]:
@@ -509,16 +484,31 @@ class DocxBodyWriter(OfficeBodyWriter):
             self._mark_terms(first, label, paragraph.lead, part)
 
     def _read(self, element: _Element) -> tuple[OfficeParagraph, str]:
-        """Return a paragraph with its list label, such as "2.1" or a bullet, or "".
+        """Return the visible text of a paragraph, and its list label, such as "2.1" or a bullet, or "".
 
         The text boxes in it are only collected here, and `_write_aside` writes them after the paragraph.
         """
-        paragraph = read_docx_paragraph(element, self._notes.mark)
-        self._boxes += paragraph.boxes
-        if paragraph.hidden:
-            self.left_out.add("holds hidden text, which is not read")
+        read = OfficeParagraph()
+        for child, run in _visible_elements(element):
+            tag = child.tag
+            if tag in _TEXTS:
+                style = (word_value(run, "rPr/rStyle") or "").casefold()
+                is_emphasis = is_switched_on(run, "rPr/i") or style in _EMPHASIS
+                read.pieces.append(StyledText(child.text or "", is_switched_on(run, "rPr/b"), is_emphasis))
+            elif tag == EQUATION:
+                read.pieces.append(StyledText(linear_equation(child)))
+            elif tag in _SIGNS:
+                read.pieces.append(StyledText(_SIGNS[tag], is_switched_on(run, "rPr/b")))
+            elif tag in _NOTES:
+                read.pieces.append(StyledText(self._notes.mark(_NOTES[tag], child.get(f"{WORD}id", ""))))
+            elif tag == _PAGE_BREAK:
+                read.pieces.append(None)
+            elif tag == _BOX:
+                self._boxes.append(child)
+            elif tag == _RUN:
+                self.left_out.add("holds hidden text, which is not read")
         numbered = self._styles.numbering(element)
-        return paragraph, self._numbering.label(numbered) if numbered else ""
+        return read, self._numbering.label(numbered) if numbered else ""
 
     def _write_text(self, paragraph: OfficeParagraph, label: str, kind: BlockKind) -> None:
         """Append a paragraph. If a page starts inside it, the paragraph continues on the new page."""

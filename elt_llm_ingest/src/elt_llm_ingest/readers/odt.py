@@ -160,19 +160,6 @@ def _list_levels(parent: _Element) -> dict[int, ListLevel]:
     return levels
 
 
-@dataclass
-class RepeatBudget:
-    """Counts how many more copies of table cells are allowed, since a file can request any number of copies."""
-
-    left: int = _MOST_REPEATED
-
-    def allow(self, count: int, cells: int = 1) -> int:
-        """Return how many of `count` copies of a row that has `cells` cells are still allowed; at least one."""
-        allowed = max(1, min(count, 1 + self.left // max(1, cells)))
-        self.left -= (allowed - 1) * cells
-        return allowed
-
-
 def odt_rows(table: _Element) -> Iterator[tuple[_Element, bool]]:
     """Yield each row of a table, and whether it is a header row."""
     pending = [(child, False) for child in reversed(table)]
@@ -251,7 +238,7 @@ class OdtWriter(OfficeBodyWriter):
         self._has_headings = has_headings
         self._outline = ListCounter(styles.outline)
         self._lists: dict[str, ListCounter] = {}
-        self._repeats = RepeatBudget()
+        self._copies_left = _MOST_REPEATED  # a file can request any number of copies of its cells
 
     def write(self, container: _Element) -> None:
         """Append the content of a body, a section, a cell or a frame."""
@@ -347,17 +334,23 @@ class OdtWriter(OfficeBodyWriter):
             for cell in row.iterchildren(_CELL, _COVERED):
                 text = None if cell.tag == _COVERED else self._cell_text(cell, aside)
                 self._append_repeated(cell, text, texts, covering)
-            repeats = self._repeats.allow(_repeat_count(row, "number-rows-repeated"), len(texts)) if any(texts) else 1
+            repeats = self._allowed_copies(_repeat_count(row, "number-rows-repeated"), len(texts)) if any(texts) else 1
             grid += [texts] * repeats
             header_rows += repeats if is_header else 0
         return grid, header_rows
+
+    def _allowed_copies(self, count: int, cells: int) -> int:
+        """Return how many of `count` copies of `cells` cells are still allowed; at least one."""
+        allowed = max(1, min(count, 1 + self._copies_left // max(1, cells)))
+        self._copies_left -= (allowed - 1) * cells
+        return allowed
 
     def _append_repeated(self, cell: _Element, text: str | None, texts: list[str], covering: dict[int, str]) -> None:
         """Append a cell and its repetitions. If `text` is None, a merged cell covers it: use `covering[column]`."""
         repeats = min(_repeat_count(cell, "number-columns-repeated"), MAX_COLUMNS - len(texts))
         width = _repeat_count(cell, "number-columns-spanned")
         is_merged = width > 1 or _repeat_count(cell, "number-rows-spanned") > 1
-        for _ in range(self._repeats.allow(repeats) if text else repeats):
+        for _ in range(self._allowed_copies(repeats, 1) if text else repeats):
             place = len(texts)
             if text is not None:
                 covering.pop(place, None)

@@ -103,7 +103,6 @@ class OfficeParagraph:
     pieces: list[StyledText | None] = field(default_factory=list)
     boxes: list[_Element] = field(default_factory=list)
     notes: list[tuple[str, _Element]] = field(default_factory=list)
-    hidden: bool = False
 
     @property
     def raw(self) -> str:

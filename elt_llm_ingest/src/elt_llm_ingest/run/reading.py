@@ -16,7 +16,7 @@ from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers import ReaderOptions, create_named_reader
 from elt_llm_ingest.sandbox.parser import Parser, ParseRequest
 from elt_llm_ingest.sources.collection_sources import LocatedFile
-from elt_llm_ingest.sources.path_fields import PathFields
+from elt_llm_ingest.sources.path_fields import owner_fields
 from elt_llm_ingest.sources.request import IngestRequest
 
 SplitBy = Literal["section", "type"]
@@ -127,28 +127,24 @@ class FileReading:
     def __init__(
         self, request: IngestRequest, settings: IngestSettings, parser: Parser, data_dir: Path | None = None
     ) -> None:
-        self.parser = parser
-        self._reader, self._split_by, self._group = request.reader, request.split_by, request.group
+        self.parser, self._request, self._data_dir = parser, request, data_dir
         self._options = ReaderOptions.of(settings, request.columns)
-        self._path_fields = (
-            PathFields(data_dir, request.collection, request.paths, request.path_fields) if data_dir else None
-        )
         self._identities: dict[str, str] = {}
 
     @property
     def scope(self) -> str:
         """The part of each file that is read, such as "section:Fees"; "" for whole files. Used in version keys."""
-        return f"{self._split_by}:{self._group}" if self._split_by else ""
+        return f"{self._request.split_by}:{self._request.group}" if self._request.split_by else ""
 
     def request(self, located: LocatedFile) -> ParseRequest:
         """Build the request that makes the parser read a file."""
-        return ParseRequest(located.file.path, self._reader, self._options, within=located.root_path)
+        return ParseRequest(located.file.path, self._request.reader, self._options, within=located.root_path)
 
     def identity(self, located: LocatedFile) -> str:
         """Return the identity of a file's reader. Raises UnreadableDocument if no reader supports the file."""
         suffix = located.file.path.suffix.lower()
         if suffix not in self._identities:
-            reader = create_named_reader(self._reader, located.file.path, self._options)
+            reader = create_named_reader(self._request.reader, located.file.path, self._options)
             if reader is None:
                 raise UnreadableDocument(f"no reader for {suffix}")
             self._identities[suffix] = reader.identity
@@ -156,8 +152,9 @@ class FileReading:
 
     def owner_fields(self, located: LocatedFile) -> Mapping[str, str]:
         """Return the owner fields, such as a tenant, in the path of a file."""
-        return self._path_fields.of(located) if self._path_fields else {}
+        return owner_fields(located, self._request, self._data_dir) if self._data_dir else {}
 
     def take(self, parsed: ParsedDocument) -> ParsedDocument:
         """Return the part of a parsed file that the ingest selects (`split_by` and `group`)."""
-        return take_group(parsed, self._split_by, self._group) if self._split_by else parsed
+        split_by = self._request.split_by
+        return take_group(parsed, split_by, self._request.group) if split_by else parsed
