@@ -103,7 +103,6 @@ def _locate_entity(entity: Entity) -> str:
 
 INVENTORY_ARTEFACT = "inventory"
 FACT_SHEET = "fact-sheet"
-_USUAL_STATUS = "ACTIVE"
 _KIND = re.compile(r"rel[A-Za-z0-9]{0,80}?To([A-Z]\w{0,80})", re.ASCII)
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -157,7 +156,7 @@ def _describe_fact_sheet(sheet: FactSheet) -> str:
         described += f" on level {sheet.level}"
     if sheet.parent:
         described += f", below {sheet.parent}"
-    if sheet.status not in {"", _USUAL_STATUS}:
+    if sheet.status not in {"", "ACTIVE"}:
         described += f"; its status is {sheet.status}"
     return described
 

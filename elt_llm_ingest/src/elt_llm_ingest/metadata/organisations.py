@@ -31,7 +31,6 @@ _LEGAL_FORM_BEFORE = re.compile(
     r"\b(?:UAB|AB|MB|VšĮ|IĮ|OOO) [\u201e\"\u201c\u00ab][^\"\u201d\u201c\u00bb\n]{2,60}[\"\u201d\u201c\u00bb]"
 )
 _GERMAN_STATE = ("Bundes", "Landes", "Reichs")
-_GERMAN_ADJECTIVE_ENDINGS = ("e", "en", "er", "es", "em")
 
 _ARTICLES = frozenset("the a an der die das den dem des le la les un une".split())  # noqa: SIM905
 _DETERMINERS = _ARTICLES.union(
@@ -159,7 +158,7 @@ class _Run:
         if not bare.lower().endswith(_GERMAN_ENDINGS):
             return None
         start, last = head, self._field_end(head)
-        while start > first and self.words[start - 1].text.endswith(_GERMAN_ADJECTIVE_ENDINGS):
+        while start > first and self.words[start - 1].text.endswith(("e", "en", "er", "es", "em")):
             start -= 1
         compound = bare.startswith(_GERMAN_STATE) or bare.endswith(("-Gesellschaft", "-Institut", "-Stiftung"))
         return (start, last) if compound or start < head or last > head else None

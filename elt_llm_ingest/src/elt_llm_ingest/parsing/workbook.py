@@ -452,7 +452,6 @@ def _first_text(root: _Element, name: str) -> str:
 
 
 CellValue = str | int | float | bool | datetime | date | time | timedelta
-_ZIP = b"PK"
 
 
 @dataclass(frozen=True)
@@ -496,7 +495,7 @@ class Workbook:
 def open_workbook(path: Path) -> Workbook:
     """Read all sheets of a workbook; raise UnreadableDocument if it is not a workbook or is too large."""
     data = read_bytes(path)
-    package = _check_package(path) if data.startswith(_ZIP) else _Package()
+    package = _check_package(path) if data.startswith(b"PK") else _Package()
     with _name_errors(), CalamineWorkbook.from_filelike(BytesIO(data)) as book:
         sheets = [_sheet(book, number, package) for number in range(len(book.sheets_metadata))]
     return Workbook(sheets, package.metadata)

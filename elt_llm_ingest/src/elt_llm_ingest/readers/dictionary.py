@@ -23,7 +23,6 @@ from elt_llm_ingest.readers.sheets import cell_display
 
 _WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
 _HEADER_ROWS = 20  # the most rows that are searched for the headers
-_TYPE = "DataElement"
 _SEPARATOR = " / "
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+$")
 _NOT_IN_ID = re.compile(r"[^\w.~-]+", re.ASCII)
@@ -204,7 +203,7 @@ class _Table:
             yield FactSheet(
                 id=key,
                 fact_sheet_id=self._cell(row, "id"),
-                type=self._cell(row, "type") or _TYPE,
+                type=self._cell(row, "type") or "DataElement",
                 name=name,
                 display_name=_SEPARATOR.join(filter(None, (parent, name.replace(_SEPARATOR, ", ")))),
                 parent=parent,

@@ -49,7 +49,6 @@ _SKIPPED_IN_TEXT = frozenset(
 )
 _SIGNS = {f"{TEXT}tab": " ", f"{TEXT}line-break": "\n"}
 _PARAGRAPHS = frozenset((f"{TEXT}p", f"{TEXT}h"))
-_ITEMS = frozenset((f"{TEXT}list-item", f"{TEXT}list-header"))
 # Tables of contents, indexes, tracked deletions and declarations.
 _SKIPPED_ELEMENTS = frozenset(
     (
@@ -60,7 +59,6 @@ _SKIPPED_ELEMENTS = frozenset(
     )
 )
 _MANIFEST = "META-INF/manifest.xml"
-_ENCRYPTION = f"{{{_NAMES}:manifest:1.0}}encryption-data"
 
 
 @dataclass(frozen=True)
@@ -293,7 +291,7 @@ class OdtWriter(OfficeBodyWriter):
         if style not in self._lists or (style != outer_style and not continued):
             self._lists[style] = ListCounter(self._styles.lists.get(style, {}))
         for item in element:
-            if item.tag in _ITEMS:
+            if item.tag in (f"{TEXT}list-item", f"{TEXT}list-header"):
                 self._write_item(item, style, level)
 
     def _write_item(self, item: _Element, style: str, level: int) -> None:
@@ -421,5 +419,5 @@ def _refuse_encrypted(archive: Archive) -> None:
     if _MANIFEST in archive:
         # Older programs write a DOCTYPE without declarations.
         manifest = parse_xml(archive.read_member(_MANIFEST), plain_doctype=True)
-        if next(manifest.iter(_ENCRYPTION), None) is not None:
+        if next(manifest.iter(f"{{{_NAMES}:manifest:1.0}}encryption-data"), None) is not None:
             raise UnreadableDocument("is encrypted: a password is needed")

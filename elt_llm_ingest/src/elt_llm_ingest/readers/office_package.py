@@ -46,9 +46,6 @@ def refuse_legacy_office(path: Path) -> None:
     raise UnreadableDocument("is an old binary Office file: save it in a current format")
 
 
-_DAMAGE_ERRORS = 200
-
-
 @contextmanager
 def refuse_damage() -> Iterator[None]:
     """Convert errors that a damaged file causes to UnreadableDocument. Other errors pass unchanged."""
@@ -65,7 +62,7 @@ def refuse_damage() -> Iterator[None]:
     except RecursionError as error:
         raise UnreadableDocument("is nested too deeply") from error
     except families as error:
-        reason = f"{type(error).__name__}: {str(error)[:_DAMAGE_ERRORS]}"
+        reason = f"{type(error).__name__}: {str(error)[:200]}"
         raise UnreadableDocument(f"is damaged ({reason}): open it in its program and save it again") from error
 
 

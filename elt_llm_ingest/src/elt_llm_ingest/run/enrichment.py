@@ -41,7 +41,6 @@ def context_prompt(document: NewDocument, node: NewNode) -> str:
 _MAX_REPLY_LENGTH = 20_000
 _MIN_WORDS = 3
 _REPLY_WORD = re.compile(r"[^\W\d_]{2,}+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_THOUGHT = "</think>"
 _QUOTES = "\"'“”„‘’«»`*_ "  # noqa: RUF001
 
 
@@ -50,7 +49,7 @@ def context_sentence(reply: str) -> str:
 
     Reasoning before the answer, and lines that only announce the answer ("Here is the sentence:"), are skipped.
     """
-    answer = reply[:_MAX_REPLY_LENGTH].rpartition(_THOUGHT)[2]
+    answer = reply[:_MAX_REPLY_LENGTH].rpartition("</think>")[2]
     if "<think>" in answer:
         return ""
     # Control characters and lone surrogates are removed; line ends are kept.

@@ -31,8 +31,6 @@ def create_pdf_reader(options: ReaderOptions | None = None) -> DocumentReader:
 
 
 _KINDS: dict[str, BlockKind] = {"list_item": "list", "code": "code", "formula": "code"}
-_FURNITURE = ("page_header", "page_footer")
-_HEADINGS = ("title", "section_header")
 
 
 # Converts a file to texts and tables in reading order; raises ValueError or RuntimeError if that fails.
@@ -66,12 +64,12 @@ class DoclingReader(DocumentReader):
                 for _ in range(page, provenance.page_no):
                     builder.start_page()
                 page = max(page, provenance.page_no)
-            if label in _HEADINGS:
+            if label in ("title", "section_header"):
                 title = title or text
                 builder.add_heading(text, int(getattr(item, "level", 1)) + (label != "title"))
             elif label == "table":
                 _add_rows(builder, item)
-            elif label not in _FURNITURE:
+            elif label not in ("page_header", "page_footer"):
                 builder.add(text, _KINDS.get(label, "prose"))
         return builder.build(title or path.stem)
 

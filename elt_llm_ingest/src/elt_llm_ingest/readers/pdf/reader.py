@@ -119,7 +119,6 @@ _LONGEST_NUMBER = 14  # characters in the number before a heading, such as "chap
 _MOST_TITLE_WORDS = 8  # words in an italic heading
 _NEARLY = 0.95  # the least ratio of two font sizes that may be equal
 _TITLE_LINES = 20  # lines that are searched for the title
-_NOT_TITLES = ("contents", "tableofcontents", "index")
 _LEVELS = 4  # the most heading levels by font size
 _NOT_WORDS = re.compile(r"[\W_]+")
 
@@ -275,7 +274,7 @@ def find_title(lines: Sequence[PdfLine], body: float) -> str:
     while last + 1 in candidates and lines[last + 1].size >= least and last - first < 3:
         last += 1
     title = " ".join(line.text for line in lines[first : last + 1])
-    return "" if len(title) > _LONGEST or _title_key(title) in _NOT_TITLES else title
+    return "" if len(title) > _LONGEST or _title_key(title) in ("contents", "tableofcontents", "index") else title
 
 
 Key = TypeVar("Key")
