@@ -236,12 +236,8 @@ def _note_lines(archive: Archive, name: str) -> Iterator[str]:
 
 
 def _thread_lines(archive: Archive, name: str) -> Iterator[str]:
-    people: dict[str | None, str] = {}
-    for member in archive.names:
-        if member.startswith("xl/persons/"):
-            people |= {
-                person.get("id"): person.get("displayName", "") for person in parse_xml(archive.read_member(member))
-            }
+    members = (parse_xml(archive.read_member(it)) for it in archive.names if it.startswith("xl/persons/"))
+    people = {person.get("id"): person.get("displayName", "") for member in members for person in member}
     for comment in parse_xml(archive.read_member(name)).iterfind("{*}threadedComment"):
         kind = "Reply on" if comment.get("parentId") else "Comment on"
         author = people.get(comment.get("personId"), "")

@@ -90,9 +90,8 @@ def _touching_areas(rows: Sequence[Sequence[str]]) -> list[TableArea]:
         here: list[tuple[int, int, int]] = []
         for left, right in _filled_runs(row):
             area, name = TableArea(number, left, number, right), next(names)
-            for touched in {
-                _latest_area(other, renamed) for first, last, other in above if first <= right and left <= last
-            }:
+            touching = {_latest_area(other, renamed) for first, last, other in above if first <= right and left <= last}
+            for touched in touching:
                 area.include(areas.pop(touched))
                 renamed[touched] = name
             areas[name] = area
