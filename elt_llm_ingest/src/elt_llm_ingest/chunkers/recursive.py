@@ -28,10 +28,6 @@ class RecursiveChunker(SpanChunker):
         digest = hashlib.sha256(canonical_json(self.separators).encode()).hexdigest()
         return f"{super().fingerprint}:{digest[:8]}"
 
-    def pieces(self, document: ParsedDocument, index: TokenIndex, text_size: int, row_size: int) -> list[TextPiece]:
-        """Return no pieces, because `groups` finds the pieces of the text."""
-        return []
-
     def groups(self, cut: DocumentPieces) -> list[Sequence[TextPiece]]:
         """Return the text in groups; a chunk never contains text of two groups.
 

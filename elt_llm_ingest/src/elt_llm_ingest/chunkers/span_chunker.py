@@ -17,7 +17,6 @@ from elt_llm_ingest.chunkers.pieces import (
     TokenIndex,
     count_tokens,
     pack_pieces,
-    split_into_pieces,
     split_tables,
 )
 from elt_llm_ingest.parsing.document_reader import from_llama_document
@@ -204,10 +203,6 @@ class SpanChunker(NodeParser):
         """The settings that decide how a text is cut, as one string: strategy, version and chunk sizes."""
         return f"{self.strategy}-{self.version}:{self.chunk_size}:{self.chunk_overlap}:{self.table_chunk_size}"
 
-    def pieces(self, document: ParsedDocument, index: TokenIndex, text_size: int, row_size: int) -> list[TextPiece]:
-        """Split a document into the pieces that are packed into chunks. None is larger than a chunk may be."""
-        return split_into_pieces(document, index, text_size, row_size)
-
     def runs(self, cut: DocumentPieces, group: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:
         """Divide a group into runs. A run is a sequence of pieces that are packed into chunks together.
 
@@ -227,11 +222,9 @@ class SpanChunker(NodeParser):
                 yield from maker.chunks(run)
 
     def _cut(self, document: ParsedDocument) -> DocumentPieces:
-        index = TokenIndex(document.text, self.counter)
         text_room, table_room = chunk_room(self.counter)
         text_size, row_size = max(1, min(self.chunk_size, text_room)), max(1, min(self.table_chunk_size, table_room))
-        pieces = self.pieces(document, index, text_size, row_size)
-        return DocumentPieces(document, index, pieces, text_size, row_size)
+        return DocumentPieces(document, TokenIndex(document.text, self.counter), text_size, row_size)
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:
         return [chunk for node in nodes for chunk in self._nodes_of(node)]

@@ -60,9 +60,8 @@ _SENTENCE_END = ".!?:;|\n\u2022*#"
 
 _ACRONYM_AFTER = re.compile(r"\s?\([\"\u201c]?(?P<name>[A-Z][A-Za-z&.-]{1,9}(?: [A-Z]{2,8})?)[\"\u201d]?[);,]")
 _ACRONYM_BEFORE = re.compile(r"(?<![\w-])(?P<name>[A-Z][A-Za-z&]{1,9}) \((?:the )?$")
-_ABBREVIATED = re.compile(
-    r"(?<![\w-])(?P<name>[A-Z]{2,8})(?: \||:|\t| [-\u2013]) $"
-)  # an entry in a list of abbreviations
+# An entry in a list of abbreviations.
+_ABBREVIATED = re.compile(r"(?<![\w-])(?P<name>[A-Z]{2,8})(?: \||:|\t| [-\u2013]) $")
 _BEFORE_RUN = 40  # characters before a run that are searched for the end of a sentence
 _ACRONYM_REACH = 20  # characters before a name that are searched for its acronym
 _ACTING_ACRONYM = re.compile(

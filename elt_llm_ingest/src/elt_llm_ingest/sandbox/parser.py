@@ -69,22 +69,17 @@ class CachingParser:
         wanted = [(request, _file_state(request)) for request in requests]
         unread = [key for key in dict.fromkeys(wanted) if key not in self._kept]
         fresh = zip(unread, self._parser.read_all(request for request, _ in unread), strict=True)
-        passing: dict[tuple[ParseRequest, _FileState], ParseOutcome] = {}
+        without_room: dict[tuple[ParseRequest, _FileState], ParseOutcome] = {}
         for key in wanted:
-            while key not in self._kept and key not in passing:
+            while key not in self._kept and key not in without_room:
                 read, outcome = next(fresh)
-                if not self._keep(read, outcome):
-                    passing[read] = outcome
-            yield self._kept[key] if key in self._kept else passing[key]
-
-    def _keep(self, key: tuple[ParseRequest, _FileState], outcome: ParseOutcome) -> bool:
-        """Cache a result if there is room. None is evicted: the next pass over the files needs the oldest first."""
-        size = 0 if isinstance(outcome, UnreadableDocument) else outcome.characters
-        if self._characters + size > _MAX_CHARACTERS:
-            return False
-        self._characters += size
-        self._kept[key] = outcome
-        return True
+                size = outcome.characters if isinstance(outcome, ParsedDocument) else 0
+                if self._characters + size <= _MAX_CHARACTERS:
+                    self._characters += size
+                    self._kept[read] = outcome
+                else:  # no other result is evicted: the next pass over the files needs the oldest first
+                    without_room[read] = outcome
+            yield self._kept[key] if key in self._kept else without_room[key]
 
 
 def _file_state(request: ParseRequest) -> _FileState:
