@@ -202,12 +202,11 @@ class _RelationResolver:
             other = self._other_types[relation.kind] or (sheet.type if relation.kind.startswith(_TO_OWN_TYPE) else "")
             ids = self._ids.get((other, relation.name), [])
             found.append(relation.model_copy(update={"target_id": ids[0]}) if len(ids) == 1 else relation)
+            named = f"{relation.name} ({relation.kind})"
             if not other:
-                self._findings.add("relations to a type that is not in the file", f"{relation.name} ({relation.kind})")
+                self._findings.add("relations to a type that is not in the file", named)
             elif not ids:
-                self._findings.add(
-                    "relations to a fact sheet that is not in the file", f"{relation.name} ({relation.kind})"
-                )
+                self._findings.add("relations to a fact sheet that is not in the file", named)
         return found
 
     def _known_type(self, wanted: str) -> str:

@@ -172,10 +172,7 @@ def odt_rows(table: _Element) -> Iterator[tuple[_Element, bool]]:
 def is_odt_layout_table(table: _Element) -> bool:
     """Return whether a table serves only for layout: it has at most one column, or contains headings."""
     rows = [row.findall(_CELL) for row, _ in odt_rows(table)]
-    if all(
-        len(cells) <= 1 and not any(_repeat_count(cell, "number-columns-repeated") > 1 for cell in cells)
-        for cells in rows
-    ):
+    if all(sum(_repeat_count(cell, "number-columns-repeated") for cell in cells) <= 1 for cells in rows):
         return all(not row.findall(_COVERED) for row, _ in odt_rows(table))
     return any(next(cell.iter(f"{TEXT}h"), None) is not None for cells in rows for cell in cells)
 
