@@ -29,7 +29,6 @@ from elt_llm_core.utilities import Failpoint, failpoint
 
 from elt_llm_ingest.leanix.model_check import check_models
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
-from elt_llm_ingest.readers import ReaderOptions
 from elt_llm_ingest.run.enrichment import ContextWriter, create_context_writer, enrich_versions, enriched_extraction
 from elt_llm_ingest.run.reading import FileReading
 from elt_llm_ingest.run.report import IngestReport
@@ -49,11 +48,9 @@ from elt_llm_ingest.run.versions import (
     collection_language,
     embed_missing,
     index_recipe,
-    version_maker,
 )
 from elt_llm_ingest.sandbox.parser import Parser
 from elt_llm_ingest.sources.collection_sources import CollectionSources, KnownSources
-from elt_llm_ingest.sources.path_fields import PathFields
 from elt_llm_ingest.sources.remote_files import find_all_sources
 from elt_llm_ingest.sources.request import IngestRequest
 
@@ -153,11 +150,8 @@ class _Run:
     def scan(self, sources: CollectionSources, parser: Parser) -> ScanResult:
         """Read new and changed files, and find deleted files."""
         request, store = self._request, self._store
-        options = ReaderOptions.of(self._settings.ingest, request.columns)
-        name = self._record.name
-        fields = PathFields(store.data_dir, name, request.paths, request.path_fields)
-        reading = FileReading(parser, options, request.reader, request.split_by or None, request.group, fields)
-        maker = version_maker(name, self._settings, self._embedding, request.metadata, reading.scope)
+        reading = FileReading(request, self._settings.ingest, parser, store.data_dir)
+        maker = VersionMaker(self._record.name, self._settings, self._embedding, request.metadata, reading.scope)
         self._progress.stage("read", len(sources.files))
         ending = enriched_extraction("", self._writer) if self._writer else ""
         scan = Scan(store, self._record.id, maker, self._files, reading, ending, remember=request.remember)
@@ -264,7 +258,7 @@ def ingest_texts(
         progress.note(left)
     record = store.collections.create(collection)
     store.collections.begin_run(record.id, "texts")
-    maker = version_maker(collection, settings, embedding)
+    maker = VersionMaker(collection, settings, embedding)
     versions = [_store_version(store, record.id, maker, document) for document in texts]
     published = None if record.published is None else store.generations.versions(record.id, record.published)
     if sorted(versions) != published:

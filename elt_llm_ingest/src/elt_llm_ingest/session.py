@@ -6,6 +6,7 @@ Modules that import slowly are imported only after the writer's lock is taken, s
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
     from elt_llm_core.models.embedding_model import EmbeddingModel
     from elt_llm_core.store.store import Store
 
-    from elt_llm_ingest.compute.compute import Compute
+    from elt_llm_ingest.compute import Compute
     from elt_llm_ingest.jobs.runner import JobReport
     from elt_llm_ingest.run.plan import IngestPlan
     from elt_llm_ingest.run.report import IngestReport
     from elt_llm_ingest.run.watch import WatchScope
     from elt_llm_ingest.sources.remote import RemoteUrl
-    from elt_llm_ingest.sources.request import IngestFlags
+    from elt_llm_ingest.sources.request import IngestFlags, IngestRequest
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,6 @@ class IngestSession(Closeable):
 
     def __init__(self, task: IngestTask, loaded: LoadedSettings, flags: "IngestFlags", command: str) -> None:
         self._task, self._loaded, self._flags, self._command = task, loaded, flags, command
-        self._embedding: EmbeddingModel | None = None
         self._compute: Compute | None = None
 
     def run(self, progress: ProgressMaker) -> "Sequence[IngestReport | JobReport]":
@@ -115,9 +115,8 @@ class IngestSession(Closeable):
             self._compute.close()
 
     def _run(self, store: "Store", progress: ProgressListener) -> "Sequence[IngestReport | JobReport]":
-        from elt_llm_ingest.jobs.runner import JobRunner, refuse_job_collection
+        from elt_llm_ingest.jobs.runner import JobRunner
         from elt_llm_ingest.pipeline import ingest
-        from elt_llm_ingest.sources.request import IngestRequest
 
         if isinstance(self._task, JobTask):
             from elt_llm_ingest.jobs.job_file import load_jobs
@@ -125,29 +124,31 @@ class IngestSession(Closeable):
             jobs = load_jobs(self._task.file, self._loaded)
             runner = JobRunner(self._loaded, self._ingest_model(), store, self._used_compute(), progress, self._flags)
             return runner.run_all(jobs) if len(jobs) > 1 else [runner.run(jobs[0])]
-        if not (self._task.paths or self._task.urls):
-            refuse_job_collection(store, self._task.collection)
-        task = self._task
-        request = IngestRequest(task.collection, task.paths, task.urls, command=self._command, **self._flags)
+        request = self._request(self._task, store)
         return [ingest(request, self._loaded.settings, self._ingest_model(), store, progress, self._used_compute())]
 
     def _plan(self, store: "Store | None") -> "list[IngestPlan]":
         from elt_llm_ingest.jobs.job_file import load_jobs
-        from elt_llm_ingest.jobs.runner import plan_job, refuse_job_collection
+        from elt_llm_ingest.jobs.runner import plan_job
         from elt_llm_ingest.run.plan import plan_ingest
-        from elt_llm_ingest.sources.request import IngestRequest
 
         try:
-            model: EmbeddingModel | None = self._model()
+            model: EmbeddingModel | None = self._model
         except ModelError:
             model = None
         if isinstance(self._task, JobTask):
             jobs = load_jobs(self._task.file, self._loaded)
             return [plan_job(job, self._loaded, model, store, self._flags, self._used_compute()) for job in jobs]
-        if store is not None and not (self._task.paths or self._task.urls):
-            refuse_job_collection(store, self._task.collection)
-        request = IngestRequest(self._task.collection, self._task.paths, self._task.urls, **self._flags)
+        request = self._request(self._task, store)
         return [plan_ingest(request, self._loaded.settings, model, store, self._used_compute())]
+
+    def _request(self, task: CollectionTask, store: "Store | None") -> "IngestRequest":
+        from elt_llm_ingest.jobs.runner import refuse_job_collection
+        from elt_llm_ingest.sources.request import IngestRequest
+
+        if store is not None and not (task.paths or task.urls):
+            refuse_job_collection(store, task.collection)
+        return IngestRequest(task.collection, task.paths, task.urls, command=self._command, **self._flags)
 
     def _watched(self) -> tuple[list[Path], list[Path]]:
         from elt_llm_ingest.jobs.job_file import LoadedJob, create_request, load_jobs
@@ -166,14 +167,14 @@ class IngestSession(Closeable):
             known = KnownSources.of(store, self._task.collection).local()
         return known.folders(), list(known.single_files().values())
 
+    @cached_property
     def _model(self) -> "EmbeddingModel":
         from elt_llm_core.models.factory import create_embedding
 
-        self._embedding = self._embedding or create_embedding(self._loaded.settings)
-        return self._embedding
+        return create_embedding(self._loaded.settings)
 
     def _ingest_model(self) -> "EmbeddingModel":
-        return self._used_compute().embedding(self._model())
+        return self._used_compute().embedding(self._model)
 
     def _used_compute(self) -> "Compute":
         from elt_llm_ingest.compute import create_compute

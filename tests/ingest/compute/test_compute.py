@@ -12,8 +12,7 @@ import pytest
 from elt_llm_core.errors import IngestError, UnreadableDocument, UsageError
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.tree import EmbeddingSettings, IngestSettings, Settings
-from elt_llm_ingest.compute import create_compute
-from elt_llm_ingest.compute.compute import Compute, LocalCompute
+from elt_llm_ingest.compute import Compute, LocalCompute, create_compute
 from elt_llm_ingest.compute.ray_cluster import RayActor, RayCompute
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers import ReaderOptions

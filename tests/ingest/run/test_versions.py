@@ -7,14 +7,14 @@ from elt_llm_core.settings.tree import ChunkingSettings, Settings
 from elt_llm_core.store.records import NewDocument
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument, Part
 from elt_llm_ingest.readers.markdown import MarkdownReader
-from elt_llm_ingest.run.versions import DocumentOrigin, VersionMaker, VersionMetadata, node_id, version_maker
+from elt_llm_ingest.run.versions import DocumentOrigin, VersionMaker, node_id
 from hypothesis import given
 from hypothesis import strategies as st
 
 
 def _maker(**chunking: int) -> VersionMaker:
     sizes = {"chunk_size": 24, "chunk_overlap": 0, **chunking}
-    return version_maker("library", Settings(chunking=ChunkingSettings(**sizes)), FakeEmbedding())  # type: ignore[arg-type]
+    return VersionMaker("library", Settings(chunking=ChunkingSettings(**sizes)), FakeEmbedding())  # type: ignore[arg-type]
 
 
 def _make(text: str, path: str = "a.md") -> NewDocument:
@@ -88,10 +88,8 @@ def test_every_chunk_has_its_token_count_and_extracted_names() -> None:
 
 
 def test_static_metadata_and_the_ingested_part_of_files_change_the_identity_of_document_versions() -> None:
-    given = [
-        VersionMetadata(),
-        VersionMetadata(static={"owner": "x"}),
-        VersionMetadata(static={"owner": "y"}),
-        VersionMetadata(scope="a"),
+    makers = [
+        VersionMaker("library", Settings(), FakeEmbedding(), metadata, scope)
+        for metadata, scope in (({}, ""), ({"owner": "x"}, ""), ({"owner": "y"}, ""), ({}, "a"))
     ]
-    assert len({description.identity for description in given}) == 4
+    assert len({maker.extraction for maker in makers}) == 4

@@ -1,6 +1,6 @@
 """Chunkers cut a parsed document into spans. Their modules are imported only when a chunker is created."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from elt_llm_core.settings.tree import ChunkingSettings
@@ -11,34 +11,22 @@ _SMALLEST = 16  # the smallest chunk size in tokens, even if a context leaves le
 
 
 def create_chunker(settings: "ChunkingSettings", counter: "TokenCounter") -> "SpanChunker":
-    """Create the configured chunker. `counter` counts tokens: it is the embedding model that will embed the chunks."""
+    """Create the configured chunker, from the settings with the names of its fields.
+
+    `counter` counts tokens: it is the embedding model that will embed the chunks. If a language model adds a sentence
+    to each context, the chunks leave room for it.
+    """
     from elt_llm_ingest.chunkers.markdown import MarkdownChunker, ParentChildChunker, SentenceChunker, TableAwareChunker
     from elt_llm_ingest.chunkers.recursive import RecursiveChunker
     from elt_llm_ingest.chunkers.section_aware import SectionAwareChunker
+    from elt_llm_ingest.chunkers.span_chunker import MARGIN, SENTENCE_TOKENS, chunk_room
 
-    sizes = _chunk_sizes(settings, counter)
-    match settings.strategy:
-        case "markdown":
-            return MarkdownChunker(counter=counter, **sizes)
-        case "sentence":
-            return SentenceChunker(counter=counter, **sizes)
-        case "table_aware":
-            return TableAwareChunker(counter=counter, **sizes)
-        case "recursive":
-            return RecursiveChunker(counter=counter, separators=settings.separators, **sizes)
-        case "section_aware":
-            return SectionAwareChunker(counter=counter, **sizes)
-        case "parent_child":
-            return ParentChildChunker(counter=counter, parent_size=settings.parent_size, **sizes)
-
-
-def _chunk_sizes(settings: "ChunkingSettings", counter: "TokenCounter") -> dict[str, Any]:
-    """Return the configured chunk sizes. If a language model adds a sentence to each context, leave room for it."""
-    sizes = settings.model_dump(include={"chunk_size", "chunk_overlap", "table_chunk_size"})
+    by_sentence = (SentenceChunker, TableAwareChunker, RecursiveChunker)
+    by_section = (MarkdownChunker, SectionAwareChunker, ParentChildChunker)
+    chunker = next(one for one in (*by_sentence, *by_section) if one.strategy == settings.strategy)
+    values = settings.model_dump(include=set(chunker.model_fields))
     if settings.enrichment == "llm":
-        from elt_llm_ingest.chunkers.span_chunker import MARGIN, SENTENCE_TOKENS, chunk_room
-
         text_room, table_room = chunk_room(counter, SENTENCE_TOKENS + MARGIN)
-        sizes["chunk_size"] = max(_SMALLEST, min(settings.chunk_size, text_room))
-        sizes["table_chunk_size"] = max(_SMALLEST, min(settings.table_chunk_size, table_room))
-    return sizes
+        values["chunk_size"] = max(_SMALLEST, min(settings.chunk_size, text_room))
+        values["table_chunk_size"] = max(_SMALLEST, min(settings.table_chunk_size, table_room))
+    return chunker(counter=counter, **values)

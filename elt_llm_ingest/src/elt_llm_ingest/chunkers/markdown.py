@@ -23,23 +23,21 @@ class MarkdownChunker(SpanChunker):
 
     def groups(self, cut: DocumentPieces) -> list[Sequence[TextPiece]]:
         """Return one list of pieces (sentences or rows) for each section. Small neighbouring sections share a list."""
-        return self._levelled_groups(cut)[0]
+        return [group for group, _ in self._levelled_groups(cut)]
 
-    def _levelled_groups(self, cut: DocumentPieces) -> tuple[list[Sequence[TextPiece]], list[int]]:
-        """Return the groups of pieces, and for each group the level of its first heading.
+    def _levelled_groups(self, cut: DocumentPieces) -> list[tuple[list[TextPiece], int]]:
+        """Return the groups of pieces, each with the level of its first heading.
 
         A group contains a section, or several small neighbouring sections. The text before the first heading is a group
         with level 0.
         """
-        runs: list[list[TextPiece]] = []
-        levels: list[int] = []
+        groups: list[tuple[list[TextPiece], int]] = []
         for level, section in _sections(cut.document, cut.pieces):
-            if runs and self._joins(runs[-1], levels[-1], section, level):
-                runs[-1] += section
+            if groups and self._joins(*groups[-1], section, level):
+                groups[-1][0].extend(section)
             else:
-                runs.append(list(section))
-                levels.append(level)
-        return list(runs), levels
+                groups.append((list(section), level))
+        return groups
 
     def _joins(self, run: Sequence[TextPiece], top: int, section: Sequence[TextPiece], level: int) -> bool:
         """Return whether to join a section to the group `run` before it, whose first heading has level `top`."""
@@ -115,7 +113,7 @@ class ParentChildChunker(MarkdownChunker):
         size = max(self.parent_size, cut.text_size)
         kept: list[Sequence[TextPiece]] = []
         top = 0
-        for group, level in zip(*self._levelled_groups(cut), strict=True):
+        for group, level in self._levelled_groups(cut):
             inner = level > top > 0 or (level == top > 0 and count_tokens(kept[0][0], kept[-1][-1]) < size / 3)
             if kept and inner and count_tokens(kept[0][0], group[-1]) <= size:
                 kept.append(group)

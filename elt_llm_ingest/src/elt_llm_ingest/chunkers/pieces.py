@@ -5,6 +5,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import ClassVar, NamedTuple, Protocol
 
@@ -12,7 +13,7 @@ import numpy as np
 from elt_llm_core.text.sentences import sentence_spans
 from numpy.typing import NDArray
 
-from elt_llm_ingest.parsing.parsed_document import Block, BlockKind, ParsedDocument
+from elt_llm_ingest.parsing.parsed_document import Block, BlockKind, ParsedDocument, fill_gaps, strip_span
 
 # Longer tokens count as several, because some tokenizers encode a word of any length as one unknown token.
 _MAX_TOKEN_LENGTH = 64
@@ -142,42 +143,31 @@ class DocumentPieces:
 
     document: ParsedDocument
     index: TokenIndex
-    pieces: list[TextPiece]
     text_size: int
     row_size: int
+
+    @cached_property
+    def pieces(self) -> list[TextPiece]:
+        """All text except white space, in pieces of at most `text_size` tokens, or `row_size` in tables."""
+        pieces: list[TextPiece] = []
+        for block in fill_gaps(self.document.text, self.document.blocks):
+            if block.kind == "table":
+                parts: Iterable[tuple[int, int]] = [(block.start, block.end)]
+            elif block.kind == "code" and self.index.count(block.start, block.end) > self.text_size:
+                parts = _lines(self.document.text, block)
+            elif block.kind in ("code", "heading"):
+                parts = [(block.start, block.end)]
+            else:
+                parts = _sentences(self.document.text, block)
+            allowed = self.row_size if block.kind == "table" else self.text_size
+            for start, end in parts:
+                pieces += split_span(self.index, start, end, allowed, block)
+        return pieces
 
 
 def count_tokens(first: TextPiece, last: TextPiece) -> int:
     """Count the tokens from the start of the piece `first` to the end of the piece `last`."""
     return max(0, last.last - first.first)
-
-
-def split_into_pieces(document: ParsedDocument, index: TokenIndex, budget: int, table_budget: int) -> list[TextPiece]:
-    """Split all text except white space into pieces of at most `budget` tokens, or `table_budget` in tables."""
-    pieces: list[TextPiece] = []
-    for block in all_blocks(document):
-        if block.kind == "table":
-            parts: Iterable[tuple[int, int]] = [(block.start, block.end)]
-        elif block.kind == "code" and index.count(block.start, block.end) > budget:
-            parts = _lines(document.text, block)
-        elif block.kind in ("code", "heading"):
-            parts = [(block.start, block.end)]
-        else:
-            parts = _sentences(document.text, block)
-        allowed = table_budget if block.kind == "table" else budget
-        for start, end in parts:
-            pieces += split_span(index, start, end, allowed, block)
-    return pieces
-
-
-def all_blocks(document: ParsedDocument) -> Iterator[Block]:
-    """Yield the blocks of a document, and the text between blocks as blocks of prose."""
-    position = 0
-    for block in (*document.blocks, Block(len(document.text), len(document.text), "prose")):
-        if block.start > position and not document.text[position : block.start].isspace():
-            yield Block(position, block.start, "prose")
-        yield block
-        position = block.end
 
 
 def split_span(index: TokenIndex, start: int, end: int, budget: int, block: Block) -> Iterator[TextPiece]:
@@ -192,14 +182,6 @@ def split_span(index: TokenIndex, start: int, end: int, budget: int, block: Bloc
         stop = strip_span(index.text, start, cut)[1]
         yield TextPiece(start, stop, block.kind, block.header, first, index.last(stop))
         start, end = strip_span(index.text, cut, end)
-
-
-def strip_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return (start, end) of text[start:end] without the white space at its ends."""
-    if start < end and not text[start].isspace() and not text[end - 1].isspace():
-        return start, end
-    part = text[start:end]
-    return start + len(part) - len(part.lstrip()), max(start, start + len(part.rstrip()))
 
 
 def _sentences(text: str, block: Block) -> Iterator[tuple[int, int]]:

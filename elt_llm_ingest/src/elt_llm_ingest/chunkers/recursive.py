@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from elt_llm_core.store.records import canonical_json
 
-from elt_llm_ingest.chunkers.pieces import DocumentPieces, TextPiece, TokenIndex, all_blocks, split_span, strip_span
+from elt_llm_ingest.chunkers.pieces import DocumentPieces, TextPiece, TokenIndex, split_span
 from elt_llm_ingest.chunkers.span_chunker import SpanChunker
-from elt_llm_ingest.parsing.parsed_document import Block, BlockKind, ParsedDocument
+from elt_llm_ingest.parsing.parsed_document import Block, BlockKind, ParsedDocument, fill_gaps, strip_span
 
 
 class RecursiveChunker(SpanChunker):
@@ -27,10 +27,6 @@ class RecursiveChunker(SpanChunker):
         """The settings that decide how a text is cut, as one string: strategy, version, chunk sizes and separators."""
         digest = hashlib.sha256(canonical_json(self.separators).encode()).hexdigest()
         return f"{super().fingerprint}:{digest[:8]}"
-
-    def pieces(self, document: ParsedDocument, index: TokenIndex, text_size: int, row_size: int) -> list[TextPiece]:
-        """Return no pieces, because `groups` finds the pieces of the text."""
-        return []
 
     def groups(self, cut: DocumentPieces) -> list[Sequence[TextPiece]]:
         """Return the text in groups; a chunk never contains text of two groups.
@@ -52,7 +48,7 @@ class RecursiveChunker(SpanChunker):
 class _SeparatorSplitter:
     def __init__(self, document: ParsedDocument, index: TokenIndex, size: int, separators: Sequence[str]) -> None:
         self._index, self._size, self._separators = index, size, separators
-        self._blocks = list(all_blocks(document))
+        self._blocks = list(fill_gaps(document.text, document.blocks))
         self._starts = [block.start for block in self._blocks]
         self._ends = [block.end for block in self._blocks]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar, NamedTuple
 
 from elt_llm_ingest.chunkers.pieces import DocumentPieces, TextPiece, count_tokens
-from elt_llm_ingest.chunkers.span_chunker import SpanChunker
+from elt_llm_ingest.chunkers.span_chunker import SpanChunker, chunk_kind
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 
 _TOP_LEVEL = 0
@@ -30,7 +30,7 @@ def find_units(document: ParsedDocument, pieces: Sequence[TextPiece]) -> list[Se
     units: list[SectionUnit] = []
     for (first, level, is_rule), end in zip(opened, ends, strict=True):
         before = units[-1] if units else None
-        if before and level > before.level and _is_heading(pieces[before.first : before.end]):
+        if before and level > before.level and chunk_kind(pieces[before.first : before.end]) == "heading":
             units[-1] = before._replace(end=end)
         else:
             units.append(SectionUnit(first, end, level, is_rule))
@@ -59,10 +59,6 @@ def _rule_depth(text: str) -> int:
     """Return the number of levels in the rule number at the start: 2 for 12.3, 3 for 12.3.1, 1 without a number."""
     match = _NUMBER.match(text)
     return match.group(1).count(".") + 1 if match else 1
-
-
-def _is_heading(pieces: Sequence[TextPiece]) -> bool:
-    return all(piece.kind == "heading" for piece in pieces)
 
 
 class SectionAwareChunker(SpanChunker):

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from elt_llm_core.text.outline import Section
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document, NodeRelationship, TextNode
 from pydantic import Field, SkipValidation
@@ -18,12 +17,10 @@ from elt_llm_ingest.chunkers.pieces import (
     TokenIndex,
     count_tokens,
     pack_pieces,
-    split_into_pieces,
     split_tables,
-    strip_span,
 )
 from elt_llm_ingest.parsing.document_reader import from_llama_document
-from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
+from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument, strip_span
 
 _PATH_TOKENS = 40  # the most tokens of the title and headings in a context
 _HEADER_TOKENS = 60  # the most tokens of a table's header row in a context
@@ -50,14 +47,16 @@ class ChunkContexts:
         self._title = document.title.strip()
         self._counter = counter
         self._path_budget, self._header_budget = _context_budgets(counter)
+        self._outline = document.outline
         self._starts = [section.start for section in document.sections]
-        self._above = _section_paths(document.sections)
         self._known: dict[tuple[tuple[str, ...], str], str] = {}
         self._counts: dict[str, int] = {}
 
     def of(self, start: int, header: str = "") -> str:
         """Return the context of a chunk at `start`, such as "Handbook > Leave", and on a second line the header row."""
-        path = self._headings_above(start)
+        path, number = self._outline.section_path(start), bisect_left(self._starts, start)
+        if self._starts[number : number + 1] == [start]:
+            path = path[:-1]  # a heading that starts there is in the chunk, not above it
         if (path, header) not in self._known:
             lines = [self._path(path), self._cut(header, self._header_budget)]
             self._known[path, header] = "\n".join(filter(None, lines))
@@ -73,13 +72,6 @@ class ChunkContexts:
         """Return the number of tokens of the longest context that a chunk within text[start:end] can have."""
         inside = self._starts[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
         return max(self.tokens(self.of(position, header)) for position in (start, *(offset + 1 for offset in inside)))
-
-    def _headings_above(self, start: int) -> tuple[str, ...]:
-        """Return the headings above `start`. A heading that starts there is in the chunk, not above it."""
-        number = bisect_left(self._starts, start)
-        if number < len(self._starts) and self._starts[number] == start:
-            return self._above[number + 1][:-1]
-        return self._above[number]
 
     def _path(self, path: tuple[str, ...]) -> str:
         budget = self._path_budget
@@ -98,18 +90,6 @@ class ChunkContexts:
         if self.tokens(text) <= budget:
             return text
         return text[: self._counter.token_spans(text)[budget][0]].rstrip()
-
-
-def _section_paths(sections: tuple[Section, ...]) -> list[tuple[str, ...]]:
-    """Return a list: entry n has the titles of the nested sections that contain the text after the n-th heading."""
-    paths: list[tuple[str, ...]] = [()]
-    stack: list[Section] = []
-    for section in sections:
-        while stack and stack[-1].level >= section.level:
-            stack.pop()
-        stack.append(section)
-        paths.append(tuple(above.title for above in stack))
-    return paths
 
 
 # Tokens kept in reserve, since a context and a text can have more tokens together than separately.
@@ -223,10 +203,6 @@ class SpanChunker(NodeParser):
         """The settings that decide how a text is cut, as one string: strategy, version and chunk sizes."""
         return f"{self.strategy}-{self.version}:{self.chunk_size}:{self.chunk_overlap}:{self.table_chunk_size}"
 
-    def pieces(self, document: ParsedDocument, index: TokenIndex, text_size: int, row_size: int) -> list[TextPiece]:
-        """Split a document into the pieces that are packed into chunks. None is larger than a chunk may be."""
-        return split_into_pieces(document, index, text_size, row_size)
-
     def runs(self, cut: DocumentPieces, group: Sequence[TextPiece]) -> list[Sequence[TextPiece]]:
         """Divide a group into runs. A run is a sequence of pieces that are packed into chunks together.
 
@@ -246,11 +222,9 @@ class SpanChunker(NodeParser):
                 yield from maker.chunks(run)
 
     def _cut(self, document: ParsedDocument) -> DocumentPieces:
-        index = TokenIndex(document.text, self.counter)
         text_room, table_room = chunk_room(self.counter)
         text_size, row_size = max(1, min(self.chunk_size, text_room)), max(1, min(self.table_chunk_size, table_room))
-        pieces = self.pieces(document, index, text_size, row_size)
-        return DocumentPieces(document, index, pieces, text_size, row_size)
+        return DocumentPieces(document, TokenIndex(document.text, self.counter), text_size, row_size)
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:
         return [chunk for node in nodes for chunk in self._nodes_of(node)]

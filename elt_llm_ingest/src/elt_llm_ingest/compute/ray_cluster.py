@@ -28,7 +28,7 @@ from elt_llm_core.utilities import install_command
 from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
-from elt_llm_ingest.compute.compute import Compute, ParseOutcome
+from elt_llm_ingest.compute import Compute
 from elt_llm_ingest.readers import ReaderOptions
 from elt_llm_ingest.sandbox.guards import ParseLimits, check_file, own_folder, pin_file, remove_pinned
 from elt_llm_ingest.sandbox.messages import (
@@ -39,7 +39,7 @@ from elt_llm_ingest.sandbox.messages import (
     parse_json,
     printable_reason,
 )
-from elt_llm_ingest.sandbox.parser import ParseRequest
+from elt_llm_ingest.sandbox.parser import ParseOutcome, ParseRequest
 from elt_llm_ingest.sandbox.pool import ParsePool
 
 _MOST_FILES, _MOST_BYTES = 8, 8 << 20  # per batch of files

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +13,16 @@ from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.loader import LoadedSettings
 from elt_llm_core.store.collections import CollectionJob
-from elt_llm_core.store.records import CollectionRecord, FileRecord, document_id, sha256
+from elt_llm_core.store.records import FileRecord, document_id, sha256
 from elt_llm_core.store.store import Store
 
 from elt_llm_ingest.jobs.job_file import INGEST_FOLDER, LoadedJob, UnreadableJob, create_request
 from elt_llm_ingest.pipeline import ingest
-from elt_llm_ingest.readers import ReaderOptions
 from elt_llm_ingest.run.plan import IngestPlan, PlannedFile, plan_ingest
 from elt_llm_ingest.run.reading import FileReading, SplitBy, document_groups
 from elt_llm_ingest.run.report import FileOutcome, IngestReport
 from elt_llm_ingest.run.scan import inspect_file
-from elt_llm_ingest.sandbox.parser import CachingParser, DirectParser, Parser
+from elt_llm_ingest.sandbox.parser import CachingParser, DirectParser, ParseOutcome, Parser
 from elt_llm_ingest.sources.collection_sources import KnownSources, LocatedFile, find_sources
 from elt_llm_ingest.sources.patterns import literal_pattern
 from elt_llm_ingest.sources.request import IngestFlags, IngestRequest
@@ -42,43 +41,18 @@ class FilledCollection:
     filling: CollectionJob
     files: Mapping[str, FileRecord]
 
-    @staticmethod
-    def of(store: Store, record: CollectionRecord, filling: CollectionJob) -> "FilledCollection":
-        """Read the collection's files from the store, and return them with its name and `filling`.
-
-        `filling` is the job that filled the collection, and the group of the job's files that is in it.
-        """
-        roots = store.collections.roots(record.id)
-        records = store.files.of_collection(record.id).values()
-        files = {stable_path(roots[it.root][0], it.path): it for it in records if it.root in roots}
-        return FilledCollection(record.name, filling, files)
-
 
 def stable_path(root: Path, relative: str) -> str:
     """Return the full path of a file in composed Unicode (NFC), which identifies the file in every collection."""
     return unicodedata.normalize("NFC", str(root / relative))
 
 
-@dataclass
-class GroupedFiles:
-    """The files of a job by group, which is a top-level section or a type of document, as `split_by` selects.
-
-    `keys` has, for each group, a key of each file, made from path and bytes: later runs recognise unchanged files by
-    it. `outcomes` lists the files that could not be assigned to a group, with the reasons.
-    """
-
-    files: dict[str, list[LocatedFile]] = field(default_factory=dict)
-    keys: dict[str, list[str]] = field(default_factory=dict)
-    outcomes: list[FileOutcome] = field(default_factory=list)
-
-    def add(self, group: str, located: LocatedFile, key: str = "") -> None:
-        """Add one file to a group."""
-        self.files.setdefault(group, []).append(located)
-        self.keys.setdefault(group, []).extend([key] if key else [])
-
-
 class GroupFinder:
-    """Finds the groups (sections or types) of each file. A file is parsed only if no earlier run recorded them."""
+    """Finds the groups of each file: its top-level sections, or the types of the documents in it (`split_by`).
+
+    `find` fills `files` with the files of each group, and `keys` with a key of each file, made from path and bytes.
+    Later runs recognise unchanged files by it, and do not parse them. `outcomes` are those of files without a group.
+    """
 
     def __init__(self, reading: FileReading, split_by: SplitBy, filled: Sequence[FilledCollection]) -> None:
         self._reading, self._split_by, self._filled = reading, split_by, filled
@@ -88,49 +62,52 @@ class GroupFinder:
             self._records.update(one.files)
             for key in one.filling.files:
                 self._known.setdefault(key, []).append(one.filling.group)
+        self.files: dict[str, list[LocatedFile]] = {}
+        self.keys: dict[str, list[str]] = {}
+        self.outcomes: list[FileOutcome] = []
 
-    def find(self, files: Sequence[LocatedFile]) -> GroupedFiles:
+    def find(self, files: Sequence[LocatedFile]) -> None:
         """Assign each file to all groups that occur in it, such as each of its top-level sections."""
-        grouped = GroupedFiles()
         unknown: list[tuple[LocatedFile, str]] = []
         for located in files:
             try:
                 key = self.key(located)
             except UnreadableDocument as error:
-                self._keep_groups(grouped, located, error)
+                self._keep_groups(located, error)
                 continue
-            for group in self.known_groups(key):
-                grouped.add(group, located, key)
-            if not self.known_groups(key):
+            if groups := self.known_groups(key):
+                self._add(groups, located, [key])
+            else:
                 unknown.append((located, key))
-        self._read(unknown, grouped)
-        return grouped
+        answers = self._reading.parser.read_all(self._reading.request(located) for located, _ in unknown)
+        for (located, key), parsed in zip(unknown, answers, strict=True):
+            self._add_parsed(located, key, parsed)
 
-    def _read(self, files: Sequence[tuple[LocatedFile, str]], grouped: GroupedFiles) -> None:
-        answers = self._reading.parser.read_all(self._reading.request(located) for located, _ in files)
-        for (located, key), parsed in zip(files, answers, strict=True):
-            if isinstance(parsed, UnreadableDocument):
-                self._keep_groups(grouped, located, parsed)
-                continue
-            groups = document_groups(parsed, self._split_by)
-            if len(groups) > _MAX_GROUPS:
-                reason = (
-                    f"has {len(groups):,} groups, but split_by can fill at most {_MAX_GROUPS:,} collections from a file"
-                )
-                self._keep_groups(grouped, located, UnreadableDocument(reason))
-                continue
-            for group in groups:
-                grouped.add(group, located, key)
-            if not groups:
-                grouped.outcomes.append(FileOutcome(located.relative, "empty", "it contains no text"))
+    def _add_parsed(self, located: LocatedFile, key: str, parsed: ParseOutcome) -> None:
+        if isinstance(parsed, UnreadableDocument):
+            self._keep_groups(located, parsed)
+            return
+        groups = document_groups(parsed, self._split_by)
+        if len(groups) > _MAX_GROUPS:
+            most = f"split_by can fill at most {_MAX_GROUPS:,} collections from a file"
+            self._keep_groups(located, UnreadableDocument(f"has {len(groups):,} groups, but {most}"))
+        elif groups:
+            self._add(groups, located, [key])
+        else:
+            self.outcomes.append(FileOutcome(located.relative, "empty", "it contains no text"))
 
-    def _keep_groups(self, grouped: GroupedFiles, located: LocatedFile, error: UnreadableDocument) -> None:
+    def _add(self, groups: Sequence[str], located: LocatedFile, keys: Sequence[str] = ()) -> None:
+        for group in groups:
+            self.files.setdefault(group, []).append(located)
+            self.keys.setdefault(group, []).extend(keys)
+
+    def _keep_groups(self, located: LocatedFile, error: UnreadableDocument) -> None:
         """Keep an unreadable file in the groups it was in before. If it was in none, report it as failed."""
-        before = [one for one in self._filled if stable_path(located.root_path, located.relative) in one.files]
-        for one in before:
-            grouped.add(one.filling.group, located)
+        where = stable_path(located.root_path, located.relative)
+        before = [one.filling.group for one in self._filled if where in one.files]
+        self._add(before, located)
         if not before:
-            grouped.outcomes.append(FileOutcome(located.relative, "failed", str(error)))
+            self.outcomes.append(FileOutcome(located.relative, "failed", str(error)))
 
     def known_groups(self, key: str) -> list[str]:
         """Return the groups to which an earlier run of the job assigned the file with this key; empty if none."""
@@ -262,10 +239,9 @@ class JobRunner:
         filled = collections_filled_by(self._store, job, self._loaded)
         parser = CachingParser(self._parser)  # one file may be read for several collections of this job
         sources = find_sources(KnownSources(), request.paths, request.selection, everything=False)
-        reading = FileReading(
-            parser, ReaderOptions.of(self._loaded.settings.ingest, job.spec.columns), job.spec.chosen_reader
-        )
-        grouped = GroupFinder(reading, job.spec.split_by or "section", filled).find(sources.files)
+        reading = FileReading(request, self._loaded.settings.ingest, parser)
+        grouped = GroupFinder(reading, job.spec.split_by or "section", filled)
+        grouped.find(sources.files)
         others = {record.name for record in self._store.collections.all()} - {one.name for one in filled}
         names = collection_names(job.spec.collection_prefix or "", grouped.files.keys(), filled, others)
         reports = []
@@ -308,7 +284,10 @@ def collections_filled_by(store: Store, job: LoadedJob, loaded: LoadedSettings) 
         if filling is None or not record.name.startswith(job.spec.collection_prefix or "\0"):
             continue
         if filling.group and (filling.job == job.name or not _still_exists(filling.job, loaded)):
-            collections.append(FilledCollection.of(store, record, filling))
+            roots = store.collections.roots(record.id)
+            records = store.files.of_collection(record.id).values()
+            files = {stable_path(roots[it.root][0], it.path): it for it in records if it.root in roots}
+            collections.append(FilledCollection(record.name, filling, files))
     return collections
 
 
@@ -347,9 +326,7 @@ def plan_job(
         if job.spec.split_by is None:
             return plan_ingest(request, job.spec.apply_to(loaded.settings), embedding, store, parser)
         filled = collections_filled_by(store, job, loaded) if store else []
-        reading = FileReading(
-            DirectParser(), ReaderOptions.of(loaded.settings.ingest, job.spec.columns), job.spec.chosen_reader
-        )
+        reading = FileReading(request, loaded.settings.ingest, DirectParser())
         return _plan_split_job(job, request, filled, GroupFinder(reading, job.spec.split_by, filled))
     except UsageError as error:
         return IngestPlan(job.spec.collection or f"{job.spec.collection_prefix}*", (), refused=str(error), job=job.name)

@@ -2,8 +2,9 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from elt_llm_core.enterprise import EnterpriseModel, Entity, FactSheet, FactSheetRelation, Inventory, Relationship
 
@@ -21,8 +22,7 @@ def model_document(model: EnterpriseModel, title: str) -> ParsedDocument:
     report = check_model(model)
     builder = DocumentBuilder()
     builder.add_heading(title, 1)
-    for number, line in enumerate(report.lines()):
-        builder.add(line, tight=number > 0)
+    builder.add_lines(report.lines())
     if model.texts:
         builder.add_heading("Also written in the diagrams", 2)
         for text in model.texts:
@@ -51,8 +51,7 @@ def _model_parts(model: EnterpriseModel) -> Iterator[Part]:
 def _entity_document(entity: Entity, relationships: list[Relationship]) -> ParsedDocument:
     builder = DocumentBuilder()
     builder.add(f"{entity.name} is {_describe_entity(entity)}.")
-    for number, relationship in enumerate(relationships):
-        builder.add(relationship.sentence, tight=number > 0)
+    builder.add_lines(relationship.sentence for relationship in relationships)
     return builder.build(
         entity.name,
         known_values(
@@ -69,8 +68,7 @@ def _relationship_document(relationship: Relationship, entities: dict[str, Entit
     builder = DocumentBuilder()
     builder.add(relationship.sentence)
     ends = [entities[end.entity_id] for end in (relationship.source, relationship.target)]
-    for number, entity in enumerate(dict.fromkeys(ends)):
-        builder.add(f"{entity.name}: {_locate_entity(entity)}", "list", tight=number > 0)
+    builder.add_lines((f"{entity.name}: {_locate_entity(entity)}" for entity in dict.fromkeys(ends)), "list")
     verb = relationship.name or "is related to"
     return builder.build(
         f"{relationship.source.name} {verb} {relationship.target.name}",
@@ -105,13 +103,17 @@ def _locate_entity(entity: Entity) -> str:
 
 INVENTORY_ARTEFACT = "inventory"
 FACT_SHEET = "fact-sheet"
-_USUAL_STATUS = "ACTIVE"
 _KIND = re.compile(r"rel[A-Za-z0-9]{0,80}?To([A-Z]\w{0,80})", re.ASCII)
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
-def inventory_document(inventory: Inventory, title: str) -> ParsedDocument:
-    """Return an overview as a document. Its parts are the fact sheets; its artefact (JSON) is the inventory."""
+def inventory_document(
+    inventory: Inventory, title: str, addresses: Mapping[str, str] = MappingProxyType({})
+) -> ParsedDocument:
+    """Return an overview as a document. Its parts are the fact sheets; its artefact (JSON) is the inventory.
+
+    `addresses` maps the ids of fact sheets to the web addresses that become metadata of their parts.
+    """
     builder, types = DocumentBuilder(), len(inventory.by_type)
     builder.add_heading(title, 1)
     builder.add(f"{len(inventory.fact_sheets)} fact sheets of {types} type{'' if types == 1 else 's'}.")
@@ -120,27 +122,30 @@ def inventory_document(inventory: Inventory, title: str) -> ParsedDocument:
     overview = builder.build(title, {}, inventory.notes)
     names = PartNames()
     parts = tuple(
-        Part(names.part_name(FACT_SHEET, sheet.id), sheet.type or FACT_SHEET, _fact_sheet_document(sheet))
+        Part(
+            names.part_name(FACT_SHEET, sheet.id),
+            sheet.type or FACT_SHEET,
+            _fact_sheet_document(sheet, addresses.get(sheet.id)),
+        )
         for sheet in inventory.fact_sheets
     )
     return replace(overview, parts=parts, artefacts={INVENTORY_ARTEFACT: inventory.to_json()})
 
 
-def _fact_sheet_document(sheet: FactSheet) -> ParsedDocument:
+def _fact_sheet_document(sheet: FactSheet, address: str | None) -> ParsedDocument:
     title = sheet.display_name or sheet.name or "(no name)"
     builder = DocumentBuilder()
     builder.add(f"{title} is {_describe_fact_sheet(sheet)}.")
     builder.add(sheet.description)
-    for number, line in enumerate(_relation_lines(sheet.relations)):
-        builder.add(line, "list", tight=number > 0)
-    for number, (label, value) in enumerate(sheet.fields.items()):
-        builder.add(f"{label}: {value}", "list", tight=number > 0)
+    builder.add_lines(_relation_lines(sheet.relations), "list")
+    builder.add_lines((f"{label}: {value}" for label, value in sheet.fields.items()), "list")
     metadata = known_values(
         fact_sheet_id=sheet.fact_sheet_id,
         fact_sheet_type=sheet.type,
         display_name=sheet.display_name,
         status=sheet.status,
         level=sheet.level,
+        url=address,
     )
     return builder.build(title, metadata)
 
@@ -151,7 +156,7 @@ def _describe_fact_sheet(sheet: FactSheet) -> str:
         described += f" on level {sheet.level}"
     if sheet.parent:
         described += f", below {sheet.parent}"
-    if sheet.status not in {"", _USUAL_STATUS}:
+    if sheet.status not in {"", "ACTIVE"}:
         described += f"; its status is {sheet.status}"
     return described
 

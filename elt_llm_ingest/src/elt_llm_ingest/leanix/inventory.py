@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -20,26 +20,20 @@ _DISPLAY_NAME = "displayName"
 
 
 @dataclass(frozen=True)
-class RelationColumns:
-    """The column numbers of one kind of relation: `names` for the related fact sheets, and one for each attribute."""
-
-    kind: str
-    names: int
-    attributes: tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True)
 class InventoryColumns:
-    """The columns of an export by key, counted from 0. `labels` maps each key to its label if that is unique."""
+    """The columns of an export by key, counted from 0. `labels` maps the keys of plain columns to labels.
 
-    plain: dict[str, int]
-    relations: tuple[RelationColumns, ...]
+    `relations` maps each kind of relation to its columns: displayName for the related fact sheets, and attributes.
+    """
+
+    places: dict[str, int]
+    relations: dict[str, dict[str, int]]
     labels: dict[str, str]
     first_row: int
 
     def value(self, row: Sequence[CellValue], key: str) -> str:
         """Return the text of a row's cell in the column `key`; empty if there is no such column."""
-        column = self.plain.get(key)
+        column = self.places.get(key)
         return cell_text(row[column]) if column is not None and column < len(row) else ""
 
 
@@ -60,13 +54,18 @@ def read_columns(sheet: Sheet) -> InventoryColumns:
         if key:
             places.setdefault(key, number)
     labelled = _are_labels(second, places)
-    matches = {key: match for key in places if (match := _RELATION.fullmatch(key))}
-    plain = {key: place for key, place in places.items() if key not in matches}
-    labels = {key: (cell_text(second[place]) if labelled else "") or key for key, place in plain.items()}
+    relations: dict[str, dict[str, int]] = {}
+    labels: dict[str, str] = {}
+    for key, place in places.items():
+        if match := _RELATION.fullmatch(key):
+            relations.setdefault(match[1], {})[match[2]] = place
+        else:
+            labels[key] = (cell_text(second[place]) if labelled else "") or key
     counts = Counter(labels.values())
+    named = [(kind, columns) for kind, columns in relations.items() if _DISPLAY_NAME in columns]
     return InventoryColumns(
-        plain=plain,
-        relations=_relation_columns(matches, places),
+        places=places,
+        relations=dict(sorted(named, key=lambda relation: relation[1][_DISPLAY_NAME])),
         labels={key: label if counts[label] == 1 else key for key, label in labels.items()},
         first_row=2 if labelled else 1,
     )
@@ -78,17 +77,6 @@ def _are_labels(row: Sequence[CellValue], places: dict[str, int]) -> bool:
         return False
     texts = {key: cell_text(row[places[key]]).casefold().replace(" ", "") for key in ("id", "type")}
     return texts["id"] in {"id", "externalid", "factsheetid", ""} and texts["type"] in {"type", "factsheettype", "typ"}
-
-
-def _relation_columns(matches: dict[str, re.Match[str]], places: dict[str, int]) -> tuple[RelationColumns, ...]:
-    attributes: dict[str, list[tuple[str, int]]] = {}
-    names: dict[str, int] = {}
-    for key, match in matches.items():
-        if match[2] == _DISPLAY_NAME:
-            names[match[1]] = places[key]
-        else:
-            attributes.setdefault(match[1], []).append((match[2], places[key]))
-    return tuple(RelationColumns(kind, place, tuple(attributes.get(kind, ()))) for kind, place in names.items())
 
 
 def cell_text(cell: CellValue) -> str:
@@ -176,31 +164,27 @@ def _row_relations(
     columns: InventoryColumns, row: Sequence[CellValue], display_name: str, findings: FileProblems
 ) -> tuple[FactSheetRelation, ...]:
     found: list[FactSheetRelation] = []
-    for relation in columns.relations:
-        names = listed_values(cell_text(row[relation.names]))
-        lists = {key: listed_values(cell_text(row[column])) for key, column in relation.attributes}
+    for kind, of_kind in columns.relations.items():
+        lists = {key: listed_values(cell_text(row[column])) for key, column in of_kind.items()}
+        names = lists.pop(_DISPLAY_NAME)
         if any(values and len(values) != len(names) for values in lists.values()):
-            findings.add(
-                "attribute lists that are longer or shorter than their relations", f"{display_name}, {relation.kind}"
-            )
+            findings.add("attribute lists that are longer or shorter than their relations", f"{display_name}, {kind}")
             lists = {key: values for key, values in lists.items() if len(values) == len(names)}
         for place, name in enumerate(names):
             attributes = {key: values[place] for key, values in lists.items() if values and values[place]}
             if name:
-                found.append(FactSheetRelation(kind=relation.kind, name=name, attributes=attributes))
+                found.append(FactSheetRelation(kind=kind, name=name, attributes=attributes))
     return tuple(found)
 
 
 class _RelationResolver:
     """Finds the fact sheets that relations name. Fact sheets of different types may have the same display name."""
 
-    def __init__(self, sheets: list[FactSheet], relations: Sequence[RelationColumns], findings: FileProblems) -> None:
+    def __init__(self, sheets: list[FactSheet], kinds: Iterable[str], findings: FileProblems) -> None:
         self._sheets = sheets
         self._findings = findings
         self._types = {sheet.type for sheet in sheets}
-        self._other_types = {
-            relation.kind: self._known_type(relation.kind.rpartition("To")[2]) for relation in relations
-        }
+        self._other_types = {kind: self._known_type(kind.rpartition("To")[2]) for kind in kinds}
         self._ids: dict[tuple[str, str], list[str]] = {}
         for sheet in sheets:
             self._ids.setdefault((sheet.type, sheet.display_name), []).append(sheet.id)
@@ -218,12 +202,11 @@ class _RelationResolver:
             other = self._other_types[relation.kind] or (sheet.type if relation.kind.startswith(_TO_OWN_TYPE) else "")
             ids = self._ids.get((other, relation.name), [])
             found.append(relation.model_copy(update={"target_id": ids[0]}) if len(ids) == 1 else relation)
+            named = f"{relation.name} ({relation.kind})"
             if not other:
-                self._findings.add("relations to a type that is not in the file", f"{relation.name} ({relation.kind})")
+                self._findings.add("relations to a type that is not in the file", named)
             elif not ids:
-                self._findings.add(
-                    "relations to a fact sheet that is not in the file", f"{relation.name} ({relation.kind})"
-                )
+                self._findings.add("relations to a fact sheet that is not in the file", named)
         return found
 
     def _known_type(self, wanted: str) -> str:

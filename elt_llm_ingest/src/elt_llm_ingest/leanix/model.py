@@ -11,7 +11,6 @@ from elt_llm_ingest.parsing.diagram import Diagram, DiagramCell, label_name
 from elt_llm_ingest.parsing.document_builder import FileProblems, UniqueNames
 
 NO_NAME = "(no name)"
-_CONTAINER_STYLE = "leanix_fs_container"
 
 
 def is_fact_sheet(cell: DiagramCell) -> bool:
@@ -63,7 +62,7 @@ class DiagramFactSheets:
     def _drawn(self, cell: DiagramCell) -> Entity:
         around = [outer.name for outer in self.diagram.around(cell) if outer.vertex and outer.label]
         along = next((label.name for label in self.diagram.labels_of(cell)), "") if cell.edge else ""
-        container = cell.id in self.holders or any(key.startswith(_CONTAINER_STYLE) for key in cell.style)
+        container = cell.id in self.holders or any(key.startswith("leanix_fs_container") for key in cell.style)
         fact_sheet_id = label_name(cell.data.get("factSheetId", ""))
         return Entity(
             id=fact_sheet_id or cell.id,

@@ -188,9 +188,8 @@ def check_models(store: "Store", collection: str, against: str = "") -> tuple[tu
 
 
 def _collection_artefacts(store: "Store", collection: str) -> tuple[list[Any], list[Any], tuple[str, ...]]:
-    from elt_llm_core.collection.lifecycle import (
-        open_generation,
-    )  # this import is slow, and readers in worker processes import this module
+    # This import is slow, and readers in worker processes import this module.
+    from elt_llm_core.collection.lifecycle import open_generation
 
     try:
         with open_generation(store, collection) as generation:

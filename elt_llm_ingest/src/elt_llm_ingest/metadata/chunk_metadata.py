@@ -63,9 +63,8 @@ class ChunkMetadata:
     def fingerprint(self) -> str:
         """12 hex digits that change whenever the metadata of some text could change."""
         versions = (WORDS_VERSION, DATES_VERSION, ORGANISATIONS_VERSION, TOPICS_VERSION)
-        return hashlib.sha256(
-            canonical_json([versions, WINDOW, self._topics, self._organisations]).encode()
-        ).hexdigest()[:12]
+        described = canonical_json([versions, WINDOW, self._topics, self._organisations])
+        return hashlib.sha256(described.encode()).hexdigest()[:12]
 
     def of(self, text: str, language: str) -> dict[str, MetadataValue]:
         """Return the metadata of a text, without empty lists.

@@ -150,20 +150,15 @@ class _MonthMention:
 def _written_dates(text: str) -> Iterator[str]:
     if _MONTHS.keys().isdisjoint(_LETTERS.findall(text)):
         return
+    mentions: list[_MonthMention] = []
+    for word in _WORD.finditer(text):
+        if word[0] in _MONTHS:
+            mentions.append(_read_mention(text, word, mentions[-1].end if mentions else 0))
     following: _MonthMention | None = None
-    for mention in reversed(list(_month_mentions(text))):
+    for mention in reversed(mentions):
         dated = _borrow_year(text, mention, following)
         yield from dated.dates
         following = dated
-
-
-def _month_mentions(text: str) -> Iterator[_MonthMention]:
-    end = 0
-    for word in _WORD.finditer(text):
-        if word[0] in _MONTHS:
-            mention = _read_mention(text, word, end)
-            yield mention
-            end = mention.end
 
 
 def _read_mention(text: str, word: re.Match[str], previous_end: int) -> _MonthMention:

@@ -16,13 +16,10 @@ ORGANISATIONS_VERSION = 3  # increase this number whenever the same text could y
 _Span = tuple[int, int]
 
 
-def _read_word_lists() -> dict[str, frozenset[str]]:
-    content = files(__package__).joinpath("organisations.toml").read_text(encoding="utf-8")
-    lists = tomllib.loads(content).items()
-    return {name: frozenset(words.split() if isinstance(words, str) else words) for name, words in lists}
-
-
-_LISTS = _read_word_lists()
+_LISTS = {
+    name: frozenset(words.split() if isinstance(words, str) else words)
+    for name, words in tomllib.loads(files(__package__).joinpath("organisations.toml").read_text("utf-8")).items()
+}
 _HEADS = _LISTS["heads"]
 _HEADS_BEFORE_OF = _HEADS | _LISTS["long_heads"] | _LISTS["field_heads"]
 _GERMAN_ENDINGS = tuple(_LISTS["german_endings"])
@@ -34,7 +31,6 @@ _LEGAL_FORM_BEFORE = re.compile(
     r"\b(?:UAB|AB|MB|VšĮ|IĮ|OOO) [\u201e\"\u201c\u00ab][^\"\u201d\u201c\u00bb\n]{2,60}[\"\u201d\u201c\u00bb]"
 )
 _GERMAN_STATE = ("Bundes", "Landes", "Reichs")
-_GERMAN_ADJECTIVE_ENDINGS = ("e", "en", "er", "es", "em")
 
 _ARTICLES = frozenset("the a an der die das den dem des le la les un une".split())  # noqa: SIM905
 _DETERMINERS = _ARTICLES.union(
@@ -64,9 +60,8 @@ _SENTENCE_END = ".!?:;|\n\u2022*#"
 
 _ACRONYM_AFTER = re.compile(r"\s?\([\"\u201c]?(?P<name>[A-Z][A-Za-z&.-]{1,9}(?: [A-Z]{2,8})?)[\"\u201d]?[);,]")
 _ACRONYM_BEFORE = re.compile(r"(?<![\w-])(?P<name>[A-Z][A-Za-z&]{1,9}) \((?:the )?$")
-_ABBREVIATED = re.compile(
-    r"(?<![\w-])(?P<name>[A-Z]{2,8})(?: \||:|\t| [-\u2013]) $"
-)  # an entry in a list of abbreviations
+# An entry in a list of abbreviations.
+_ABBREVIATED = re.compile(r"(?<![\w-])(?P<name>[A-Z]{2,8})(?: \||:|\t| [-\u2013]) $")
 _BEFORE_RUN = 40  # characters before a run that are searched for the end of a sentence
 _ACRONYM_REACH = 20  # characters before a name that are searched for its acronym
 _ACTING_ACRONYM = re.compile(
@@ -162,7 +157,7 @@ class _Run:
         if not bare.lower().endswith(_GERMAN_ENDINGS):
             return None
         start, last = head, self._field_end(head)
-        while start > first and self.words[start - 1].text.endswith(_GERMAN_ADJECTIVE_ENDINGS):
+        while start > first and self.words[start - 1].text.endswith(("e", "en", "er", "es", "em")):
             start -= 1
         compound = bare.startswith(_GERMAN_STATE) or bare.endswith(("-Gesellschaft", "-Institut", "-Stiftung"))
         return (start, last) if compound or start < head or last > head else None

@@ -16,7 +16,7 @@ from elt_llm_ingest.parsing.document_reader import read_bytes
 LARGEST_SUM = 200_000_000  # decompressed bytes of all members
 LARGEST_RATIO = 100  # decompressed size divided by compressed size
 MOST_ENTRIES = 10_000
-_RATIO_FROM = 1_000_000  # decompressed bytes; the ratio of a smaller member is not checked
+RATIO_FROM = 1_000_000  # decompressed bytes; the ratio of a smaller member is not checked
 _PIECE = 65_536
 _DIRECTORY_ENTRY = b"PK\x01\x02"
 _LOCAL_HEADER = b"PK\x03\x04"
@@ -108,11 +108,11 @@ def _check_sizes(entries: Sequence[ZipInfo], packed: int) -> None:
             f"decompresses to {total / 1e6:,.0f} MB, more than the limit of {LARGEST_SUM / 1e6:.0f} MB: split the file"
         )
     for entry in entries:
-        if entry.file_size > max(_RATIO_FROM, LARGEST_RATIO * entry.compress_size):
+        if entry.file_size > max(RATIO_FROM, LARGEST_RATIO * entry.compress_size):
             raise UnreadableDocument(
                 f"holds a member with a compression ratio above {LARGEST_RATIO}: {_shortened(entry)}"
             )
-    if total > max(_RATIO_FROM, LARGEST_RATIO * packed):
+    if total > max(RATIO_FROM, LARGEST_RATIO * packed):
         raise UnreadableDocument(f"has a compression ratio above {LARGEST_RATIO} and may be a decompression bomb")
 
 

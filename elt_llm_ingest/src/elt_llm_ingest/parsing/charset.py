@@ -75,10 +75,9 @@ def _detect_utf16(data: bytes) -> str | None:
         return None
     # More than 60 % of the high bytes are zero, and less than 5 % of the low bytes.
     half = len(sample) / 2
-    if sample[1::2].count(0) > 0.6 * half and sample[::2].count(0) < 0.05 * half:
-        return "utf-16-le"
-    if sample[::2].count(0) > 0.6 * half and sample[1::2].count(0) < 0.05 * half:
-        return "utf-16-be"
+    for charset, high, low in (("utf-16-le", sample[1::2], sample[::2]), ("utf-16-be", sample[::2], sample[1::2])):
+        if high.count(0) > 0.6 * half and low.count(0) < 0.05 * half:
+            return charset
     return None
 
 

@@ -1,7 +1,7 @@
 """Build a parsed document block by block, and collect terms that its markup defines and problems of its file."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from elt_llm_core.store.records import MetadataValue
@@ -123,6 +123,11 @@ class DocumentBuilder:
         if text := text.strip():
             start = self._append(text, "\n" if tight else "\n\n")
             self._blocks.append(Block(start, self._length, kind, header))
+
+    def add_lines(self, lines: Iterable[str], kind: BlockKind = "prose") -> None:
+        """Append each line as a block, without empty lines between them."""
+        for number, line in enumerate(lines):
+            self.add(line, kind, tight=number > 0)
 
     def add_heading(self, text: str, level: int) -> None:
         """Append a heading, which opens a section. Ignore a heading without words."""

@@ -1,7 +1,7 @@
 """The result of every reader: one text with its pages, sections, blocks, parts and metadata."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -41,6 +41,26 @@ class Block:
     end: int
     kind: BlockKind
     header: str = ""
+
+
+def strip_span(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return (start, end) of text[start:end] without the white space at its ends."""
+    if start < end and not text[start].isspace() and not text[end - 1].isspace():
+        return start, end
+    part = text[start:end]
+    return start + len(part) - len(part.lstrip()), start + len(part.rstrip())
+
+
+def fill_gaps(text: str, blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield the blocks, and the text between them, such as link definitions and thematic breaks, as blocks of prose."""
+    position = 0
+    for block in (*blocks, Block(len(text), len(text), "prose")):
+        start, end = strip_span(text, position, block.start)
+        if end > start:
+            yield Block(start, end, "prose")
+        if block.end > block.start:
+            yield block
+        position = max(position, block.end)
 
 
 @dataclass(frozen=True)

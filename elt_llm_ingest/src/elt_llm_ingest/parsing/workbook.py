@@ -103,15 +103,13 @@ _NO_AUTHOR = ("openpyxl", "xlsxwriter", "apache poi", "microsoft office user", "
 
 @dataclass(frozen=True)
 class SheetRemarks:
-    """The comments, chart labels and formulas of a sheet, as lines of text.
+    """The comments, the chart labels and the formulas of a sheet, as lines of text.
 
-    For example, a comment is `Comment on B2 (Ann): Check the fee`. `charts` has one line for each chart, and `formulas`
-    one for each distinct formula.
+    For example, a comment is `Comment on B2 (Ann): Check the fee`. There is one line for each chart, and one for each
+    distinct formula.
     """
 
-    comments: tuple[str, ...] = ()
-    charts: tuple[str, ...] = ()
-    formulas: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
     uncalculated: int = 0
     """The number of formulas without a stored value, as in files that no spreadsheet program has saved."""
 
@@ -146,8 +144,8 @@ def _check_package(path: Path) -> _Package:
             for number, extent in enumerate(extents, 1):
                 if extent.is_too_large:
                     raise UnreadableDocument(f"is too large: sheet {number} {extent.description}")
-            merged = dict(enumerate(map(_ods_merged, sheets)))
-            return _Package(dict(enumerate(extents)), dict(enumerate(map(_ods_remarks, sheets))), merged, metadata)
+            remarks, merged = zip(*map(_ods_contents, sheets), strict=True) if sheets else ((), ())
+            return _Package(dict(enumerate(extents)), dict(enumerate(remarks)), dict(enumerate(merged)), metadata)
         parts = _sheet_parts(archive)
         return _Package(
             {name: xlsx_extent(archive.read_member(part)) for name, part in parts.items()},
@@ -205,12 +203,9 @@ def _sheet_remarks(archive: Archive, part: str) -> SheetRemarks:
         for chart_kind, chart in _relations(archive, drawing).values()
         if chart_kind == "chart"
     ]
-    return SheetRemarks(
-        tuple(line for lines in (*threads, *notes) for line in lines),
-        tuple(filter(None, charts)),
-        tuple(xlsx_formulas(xml := archive.read_member(part))),
-        len(_WITHOUT_VALUE.findall(xml)),
-    )
+    xml = archive.read_member(part)
+    comments = (line for lines in (*threads, *notes) for line in lines)
+    return SheetRemarks((*comments, *filter(None, charts), *xlsx_formulas(xml)), len(_WITHOUT_VALUE.findall(xml)))
 
 
 def _relations(archive: Archive, part: str) -> dict[str, tuple[str, str]]:
@@ -241,12 +236,8 @@ def _note_lines(archive: Archive, name: str) -> Iterator[str]:
 
 
 def _thread_lines(archive: Archive, name: str) -> Iterator[str]:
-    people: dict[str | None, str] = {}
-    for member in archive.names:
-        if member.startswith("xl/persons/"):
-            people |= {
-                person.get("id"): person.get("displayName", "") for person in parse_xml(archive.read_member(member))
-            }
+    members = (parse_xml(archive.read_member(it)) for it in archive.names if it.startswith("xl/persons/"))
+    people = {person.get("id"): person.get("displayName", "") for member in members for person in member}
     for comment in parse_xml(archive.read_member(name)).iterfind("{*}threadedComment"):
         kind = "Reply on" if comment.get("parentId") else "Comment on"
         author = people.get(comment.get("personId"), "")
@@ -340,28 +331,24 @@ def _relative_formula(cell: str, formula: str) -> str:
 
 def _place_names(places: Sequence[str]) -> str:
     """List cells as ranges. Neighbours are joined either by column or by row, whichever gives fewer ranges."""
-    columns = _joined_ranges(places, by_column=True)
-    rows = _joined_ranges(places, by_column=False)
-    ranges = min(columns, rows, key=len)
+    ranges = min(_joined_ranges(places, (0, 1)), _joined_ranges(places, (1, 0)), key=len)
     listed = ", ".join(ranges[:5])
     return f"{listed} and {len(ranges) - 5} further places" if len(ranges) > 5 else listed
 
 
-def _joined_ranges(places: Sequence[str], *, by_column: bool) -> list[str]:
+def _joined_ranges(places: Sequence[str], step: tuple[int, int]) -> list[str]:
+    """Join each cell to the range before it if it is `step` (columns, rows) from the end of that range."""
     joined: list[list[str]] = []
+    before: tuple[int, int] | None = None
     for place in places:
-        before, here = (_CELL_NAME.fullmatch(joined[-1][-1]) if joined else None), _CELL_NAME.fullmatch(place)
-        if before and here and _are_neighbours(before, here, by_column=by_column):
+        cell = _CELL_NAME.fullmatch(place)
+        here = (_column_number(cell.group(1).encode()), int(cell.group(2))) if cell else None
+        if before and here and (here[0] - before[0], here[1] - before[1]) == step:
             joined[-1][1:] = [place]
         else:
             joined.append([place])
+        before = here
     return [":".join(ends) for ends in joined]
-
-
-def _are_neighbours(before: re.Match[str], here: re.Match[str], *, by_column: bool) -> bool:
-    across = _column_number(here.group(1).encode()) - _column_number(before.group(1).encode())
-    down = int(here.group(2)) - int(before.group(2))
-    return (across, down) == ((0, 1) if by_column else (1, 0))
 
 
 _ODF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
@@ -387,9 +374,11 @@ def ods_extent(sheet: _Element) -> SheetExtent:
     return extent
 
 
-def _ods_remarks(sheet: _Element) -> SheetRemarks:
+def _ods_contents(sheet: _Element) -> tuple[SheetRemarks, list[tuple[Position, Position]]]:
+    """Return the remarks and the merged ranges of an ODS sheet, which the library for reading cells does not report."""
     comments: list[str] = []
     formulas: list[tuple[str, str, str]] = []
+    merged: list[tuple[Position, Position]] = []
     for row, column, cell in _ods_cells(sheet):
         place = f"{_column_name(column + 1)}{row + 1}"
         note = cell.find(f"{_ODS_OFFICE}annotation")
@@ -399,17 +388,10 @@ def _ods_remarks(sheet: _Element) -> SheetRemarks:
             comments.append(_remark("Comment on", place, author, text))
         if formula := cell.get(f"{_ODS_TABLE}formula"):
             formulas.append((place, place, _plain_formula(formula)))
-    return SheetRemarks(tuple(comments), (), tuple(formula_lines(formulas)))
-
-
-def _ods_merged(sheet: _Element) -> list[tuple[Position, Position]]:
-    """Return the merged ranges of an ODS sheet, which the library for reading cells does not report."""
-    merged = []
-    for row, column, cell in _ods_cells(sheet):
         down, across = (_times(cell, f"number-{kind}-spanned") for kind in ("rows", "columns"))
         if down > 1 or across > 1:
             merged.append(((row, column), (row + down - 1, column + across - 1)))
-    return merged
+    return SheetRemarks((*comments, *formula_lines(formulas))), merged
 
 
 def _ods_cells(sheet: _Element) -> Iterator[tuple[int, int, _Element]]:
@@ -466,7 +448,6 @@ def _first_text(root: _Element, name: str) -> str:
 
 
 CellValue = str | int | float | bool | datetime | date | time | timedelta
-_ZIP = b"PK"
 
 
 @dataclass(frozen=True)
@@ -510,7 +491,7 @@ class Workbook:
 def open_workbook(path: Path) -> Workbook:
     """Read all sheets of a workbook; raise UnreadableDocument if it is not a workbook or is too large."""
     data = read_bytes(path)
-    package = _check_package(path) if data.startswith(_ZIP) else _Package()
+    package = _check_package(path) if data.startswith(b"PK") else _Package()
     with _name_errors(), CalamineWorkbook.from_filelike(BytesIO(data)) as book:
         sheets = [_sheet(book, number, package) for number in range(len(book.sheets_metadata))]
     return Workbook(sheets, package.metadata)

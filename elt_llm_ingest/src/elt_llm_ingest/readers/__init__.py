@@ -35,12 +35,14 @@ _READERS = {
 _READER_OF_SUFFIX = {suffix: reader for suffixes, reader in _READERS.items() for suffix in suffixes}
 SUPPORTED_SUFFIXES: frozenset[str] = frozenset(_READER_OF_SUFFIX)
 """The suffixes that are read without an extra."""
+ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".tbz2", ".bz2", ".txz", ".xz")
+PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp")
 FORMAT_SUFFIXES: frozenset[str] = frozenset(
     (
         *(".doc", ".ppt", ".rtf", ".eml", ".msg", ".json", ".jsonl", ".yaml", ".yml", ".toml", ".xml", ".svg"),
         *(".ipynb", ".tex", ".typ", ".org", ".djot", ".bib", ".fb2", ".dbk", ".jats", ".opml"),
-        *(".zip", ".tar", ".tgz", ".gz", ".tbz2", ".bz2", ".txz", ".xz"),
-        *(".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp"),
+        *ARCHIVES,
+        *PICTURES,
     )
 )
 """The suffixes that are read with the extra `formats`."""

@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -24,7 +23,6 @@ from elt_llm_ingest.readers.sheets import cell_display
 
 _WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
 _HEADER_ROWS = 20  # the most rows that are searched for the headers
-_TYPE = "DataElement"
 _SEPARATOR = " / "
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+$")
 _NOT_IN_ID = re.compile(r"[^\w.~-]+", re.ASCII)
@@ -77,16 +75,9 @@ class DictionaryReader(DocumentReader):
         skipped = sum(table.without_name for table in found)
         counts = f"{len(entries)} entries of a data dictionary"
         more = (f"{skipped} {'row' if skipped == 1 else 'rows'} without a name left out",) if skipped else ()
-        document = inventory_document(Inventory(fact_sheets=tuple(entries), notes=(counts, *more, *notes)), path.stem)
+        inventory = Inventory(fact_sheets=tuple(entries), notes=(counts, *more, *notes))
         addresses = {identifier: address for table in found for identifier, address in table.addresses.items()}
-        return replace(
-            document,
-            parts=tuple(
-                replace(part, document=replace(part.document, metadata={**part.document.metadata, **extra}))
-                for part, entry in zip(document.parts, entries, strict=True)
-                for extra in [{"url": addresses[entry.id]} if entry.id in addresses else {}]
-            ),
-        )
+        return inventory_document(inventory, path.stem, addresses)
 
 
 class DictionaryColumnsReader(DocumentReader):
@@ -212,7 +203,7 @@ class _Table:
             yield FactSheet(
                 id=key,
                 fact_sheet_id=self._cell(row, "id"),
-                type=self._cell(row, "type") or _TYPE,
+                type=self._cell(row, "type") or "DataElement",
                 name=name,
                 display_name=_SEPARATOR.join(filter(None, (parent, name.replace(_SEPARATOR, ", ")))),
                 parent=parent,

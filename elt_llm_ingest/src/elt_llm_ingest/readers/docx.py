@@ -14,12 +14,7 @@ from elt_llm_ingest.parsing.document_reader import DocumentReader
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
 from elt_llm_ingest.parsing.xml_guard import is_comment
 from elt_llm_ingest.readers.equations import EQUATION, linear_equation
-from elt_llm_ingest.readers.headings import (
-    bold_heading_level,
-    bullet_of_level,
-    format_number,
-    to_roman,
-)
+from elt_llm_ingest.readers.headings import bold_heading_level, bullet_of_level, format_number, to_roman
 from elt_llm_ingest.readers.office_package import (
     COMPATIBILITY,
     DRAWING,
@@ -38,6 +33,7 @@ VALUE = f"{WORD}val"
 _MOST_BASES = 20  # the most styles in a chain of styles that are each based on the next
 _HEADING = re.compile(r"heading (\d)")
 _BODY_LEVEL = 9
+# Styles of tables of contents and of indexes.
 _NAVIGATION = re.compile(r"toc (\d|heading)|table of (figures|authorities)|index \d")
 _EMPHASIS = frozenset(("strong", "emphasis", "intenseemphasis", "subtleemphasis"))
 _CODE = re.compile(r"code|preformatted|source text|macro text|plain text")
@@ -68,11 +64,6 @@ def is_switched_on(parent: _Element | None, path: str) -> bool:
     return element is not None and element.get(VALUE, "true") not in {"0", "false", "off", "none"}
 
 
-def is_emphasis(run: _Element | None) -> bool:
-    """Return whether a run (text of one format) is italic, or has a character style for emphasis."""
-    return is_switched_on(run, "rPr/i") or (word_value(run, "rPr/rStyle") or "").casefold() in _EMPHASIS
-
-
 class DocxStyles:
     """The styles of a document. A paragraph inherits from its style and from all styles on which that is based."""
 
@@ -96,18 +87,10 @@ class DocxStyles:
         """Return whether a paragraph has the style of a document title."""
         return any(_style_name(style) == "title" for style in self._chain(word_value(paragraph, "pPr/pStyle")))
 
-    def is_navigation(self, paragraph: _Element) -> bool:
-        """Return whether a paragraph belongs to a table of contents or an index."""
-        return bool(_NAVIGATION.match(self._own_name(paragraph)))
-
-    def is_code(self, paragraph: _Element) -> bool:
-        """Return whether a paragraph has a style for code or other preformatted text."""
-        return bool(_CODE.search(self._own_name(paragraph)))
-
-    def definition_part(self, paragraph: _Element) -> str:
-        """Return the role that a paragraph's style has in definition lists: `term`, `body` (a definition) or ""."""
-        name = self._own_name(paragraph)
-        return "term" if "definition term" in name else "body" if "definition" in name else ""
+    def name_of(self, paragraph: _Element) -> str:
+        """Return the name of a paragraph's own style in small letters, or "" for a paragraph without a style."""
+        style = self._styles.get(word_value(paragraph, "pPr/pStyle") or "")
+        return "" if style is None else _style_name(style)
 
     def numbering(self, paragraph: _Element) -> ParagraphNumbering | None:
         """Return list and level of a paragraph, as the paragraph or else its style sets them; None without a number."""
@@ -133,10 +116,6 @@ class DocxStyles:
             for style in self._chain(table_style)
             for part in style.findall(f"{WORD}tblStylePr")
         )
-
-    def _own_name(self, paragraph: _Element) -> str:
-        style = self._styles.get(word_value(paragraph, "pPr/pStyle") or "")
-        return "" if style is None else _style_name(style)
 
     def _chain(self, style_id: str | None) -> Iterator[_Element]:
         for _ in range(_MOST_BASES):
@@ -201,7 +180,13 @@ class DocxNumbering:
         self._count(numbered.list_id, self._counts.setdefault(counted, {}), own, levels)
         if level.format == "bullet":
             return bullet_of_level(own)
-        return self._formatted(level, self._counts[counted], levels)
+
+        def number(match: re.Match[str]) -> str:
+            place = int(match.group(1)) - 1
+            number_format = "decimal" if level.legal else levels.get(place, NumberingLevel()).format
+            return format_number(self._counts[counted].get(place, 1), number_format)
+
+        return _PLACE.sub(number, level.text[:80]).strip()
 
     def _count(self, list_id: str, counts: dict[int, int], own: int, levels: dict[int, NumberingLevel]) -> None:
         # Lists with the same definition share one count, unless a list sets its own start.
@@ -217,15 +202,6 @@ class DocxNumbering:
             restart = levels.get(level, NumberingLevel()).restart
             if level > own and (restart is None or own < restart):
                 counts.pop(level, None)
-
-    @staticmethod
-    def _formatted(level: NumberingLevel, counts: dict[int, int], levels: dict[int, NumberingLevel]) -> str:
-        def number(match: re.Match[str]) -> str:
-            place = int(match.group(1)) - 1
-            number_format = "decimal" if level.legal else levels.get(place, NumberingLevel()).format
-            return format_number(counts.get(place, 1), number_format)
-
-        return _PLACE.sub(number, level.text[:80]).strip()
 
     def _read(self, root: _Element, styles: DocxStyles) -> None:
         abstracts = {item.get(f"{WORD}abstractNumId", ""): item for item in root.findall(f"{WORD}abstractNum")}
@@ -283,7 +259,6 @@ _HIDDEN_ELEMENTS = frozenset(
 _PAGES = "{http://schemas.openxmlformats.org/officeDocument/2006/extended-properties}Pages"
 _FIRST_ROW = 0x20
 _WIDEST = 63  # columns, the limit of Word
-NoteMark = Callable[[str, str], str]
 
 
 class DocxNotes:
@@ -312,28 +287,6 @@ class DocxNotes:
         """Return the mark and the element of each note that was referenced since the last call."""
         pending, self._pending = self._pending, []
         return pending
-
-
-def read_docx_paragraph(paragraph: _Element, mark: NoteMark) -> OfficeParagraph:
-    """Read the visible text of a paragraph. `mark` returns the mark of a note, such as `[1]`, for its kind and id."""
-    read = OfficeParagraph()
-    for element, run in _visible_elements(paragraph):
-        tag = element.tag
-        if tag in _TEXTS:
-            read.pieces.append(StyledText(element.text or "", is_switched_on(run, "rPr/b"), is_emphasis(run)))
-        elif tag == EQUATION:
-            read.pieces.append(StyledText(linear_equation(element)))
-        elif tag in _SIGNS:
-            read.pieces.append(StyledText(_SIGNS[tag], is_switched_on(run, "rPr/b")))
-        elif tag in _NOTES:
-            read.pieces.append(StyledText(mark(_NOTES[tag], element.get(f"{WORD}id", ""))))
-        elif tag == _PAGE_BREAK:
-            read.pieces.append(None)
-        elif tag == _BOX:
-            read.boxes.append(element)
-        elif tag == _RUN:
-            read.hidden = True
-    return read
 
 
 def _visible_elements(paragraph: _Element) -> Iterator[tuple[_Element, _Element | None]]:
@@ -505,7 +458,8 @@ class DocxBodyWriter(OfficeBodyWriter):
                 self.write(child)
 
     def _write_paragraph(self, element: _Element) -> None:
-        if self._styles.is_navigation(element):
+        style = self._styles.name_of(element)
+        if _NAVIGATION.match(style):
             self._start_pages(sum(count_page_breaks(element)))
             return
         paragraph, label = self._read(element)
@@ -524,22 +478,37 @@ class DocxBodyWriter(OfficeBodyWriter):
             self._start_pages(after)
         else:
             first = self.builder.count
-            part = self._styles.definition_part(element)
+            part = "term" if "definition term" in style else "body" if "definition" in style else ""
             kind = self._kind(paragraph, label, is_item=bool(label), defines=bool(part))
-            self._write_text(paragraph, label, "code" if self._styles.is_code(element) else kind)
+            self._write_text(paragraph, label, "code" if _CODE.search(style) else kind)
             self._mark_terms(first, label, paragraph.lead, part)
 
     def _read(self, element: _Element) -> tuple[OfficeParagraph, str]:
-        """Return a paragraph with its list label, such as "2.1" or a bullet, or "".
+        """Return the visible text of a paragraph, and its list label, such as "2.1" or a bullet, or "".
 
         The text boxes in it are only collected here, and `_write_aside` writes them after the paragraph.
         """
-        paragraph = read_docx_paragraph(element, self._notes.mark)
-        self._boxes += paragraph.boxes
-        if paragraph.hidden:
-            self.left_out.add("holds hidden text, which is not read")
+        read = OfficeParagraph()
+        for child, run in _visible_elements(element):
+            tag = child.tag
+            if tag in _TEXTS:
+                style = (word_value(run, "rPr/rStyle") or "").casefold()
+                is_emphasis = is_switched_on(run, "rPr/i") or style in _EMPHASIS
+                read.pieces.append(StyledText(child.text or "", is_switched_on(run, "rPr/b"), is_emphasis))
+            elif tag == EQUATION:
+                read.pieces.append(StyledText(linear_equation(child)))
+            elif tag in _SIGNS:
+                read.pieces.append(StyledText(_SIGNS[tag], is_switched_on(run, "rPr/b")))
+            elif tag in _NOTES:
+                read.pieces.append(StyledText(self._notes.mark(_NOTES[tag], child.get(f"{WORD}id", ""))))
+            elif tag == _PAGE_BREAK:
+                read.pieces.append(None)
+            elif tag == _BOX:
+                self._boxes.append(child)
+            elif tag == _RUN:
+                self.left_out.add("holds hidden text, which is not read")
         numbered = self._styles.numbering(element)
-        return paragraph, self._numbering.label(numbered) if numbered else ""
+        return read, self._numbering.label(numbered) if numbered else ""
 
     def _write_text(self, paragraph: OfficeParagraph, label: str, kind: BlockKind) -> None:
         """Append a paragraph. If a page starts inside it, the paragraph continues on the new page."""

@@ -13,7 +13,7 @@ from lxml.etree import _Element
 
 from elt_llm_ingest.leanix.documents import model_document
 from elt_llm_ingest.leanix.model import build_model, is_fact_sheet
-from elt_llm_ingest.parsing.archive import inflate_pieces
+from elt_llm_ingest.parsing.archive import LARGEST_RATIO, RATIO_FROM, inflate_pieces
 from elt_llm_ingest.parsing.diagram import Diagram, DiagramCell, label_name, read_cells
 from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
@@ -21,8 +21,6 @@ from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.parsing.xml_guard import parse_xml
 
 LARGEST_SUM = 50_000_000  # decompressed bytes of all diagrams of a file
-LARGEST_RATIO = 100  # decompressed size divided by compressed size
-_RATIO_FROM = 1_000_000  # decompressed bytes; the ratio of a smaller diagram is not checked
 _PIECE = 65_536
 _UNNAMED = "(no name)"
 _MAX_HEADING_LEVEL = 6
@@ -67,7 +65,7 @@ def _decompress(compressed: str, number: int, most: int) -> bytes:
     data = bytearray()
     try:
         deflated = base64.b64decode("".join(compressed.split()), validate=True)
-        most = min(most, max(_RATIO_FROM, LARGEST_RATIO * len(deflated)))
+        most = min(most, max(RATIO_FROM, LARGEST_RATIO * len(deflated)))
         for piece in inflate_pieces(deflated):
             data += piece
             if len(data) > most:
@@ -97,9 +95,8 @@ def write_diagram(builder: DocumentBuilder, diagram: Diagram) -> None:
         return
     builder.add_heading(diagram.name or f"Diagram {diagram.number}", 1)
     _ShapeWriter(builder, diagram).write()
-    connectors = [line for cell in diagram.cells if cell.edge and (line := connector_line(diagram, cell))]
-    for number, line in enumerate(connectors):
-        builder.add(line, "list", tight=number > 0)
+    connectors = (connector_line(diagram, cell) for cell in diagram.cells if cell.edge)
+    builder.add_lines(filter(None, connectors), "list")
 
 
 def connector_line(diagram: Diagram, edge: DiagramCell) -> str:

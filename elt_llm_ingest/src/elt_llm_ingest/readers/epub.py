@@ -23,7 +23,6 @@ _ENCRYPTION = "META-INF/encryption.xml"
 # These methods encrypt only fonts, to prevent copying. The text of the book remains readable.
 _SCRAMBLED_FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
 _PAGE_TYPES = ("application/xhtml+xml", "text/html")
-_NCX_TYPE = "application/x-dtbncx+xml"
 _MAX_AUTHORS = 20
 
 
@@ -83,7 +82,7 @@ def _table_of_contents(archive: Archive, items: Mapping[str, _ManifestItem]) -> 
     """Return the title of each page: that of the first entry in the table of contents that leads to the page."""
     titles: dict[str, str] = {}
     for item in items.values():
-        if item.member in archive and ("nav" in item.properties.split() or item.kind == _NCX_TYPE):
+        if item.member in archive and ("nav" in item.properties.split() or item.kind == "application/x-dtbncx+xml"):
             entries = _navigation_titles if item.kind in _PAGE_TYPES else _ncx_titles
             for reference, title in entries(archive.read_member(item.member)):
                 titles.setdefault(_member_name(item.member, reference), title)
@@ -124,9 +123,6 @@ def _element_texts(root: _Element, name: str) -> list[str]:
     return [text for text in texts if text]
 
 
-_HEADINGS = "h1, h2, h3, h4, h5, h6"
-
-
 class EpubReader(DocumentReader):
     """Reads .epub files. If a chapter has no heading, its title in the table of contents becomes the heading."""
 
@@ -155,7 +151,7 @@ def _write_chapter(builder: DocumentBuilder, archive: Archive, member: str, titl
     part = visible_part(tree)
     if part is None:
         return notes
-    if part.css_first(_HEADINGS) is None and part.text().strip():
+    if part.css_first("h1, h2, h3, h4, h5, h6") is None and part.text().strip():
         builder.add_heading(title, 1)
     HtmlBlockWriter(builder).write(part)
     return notes

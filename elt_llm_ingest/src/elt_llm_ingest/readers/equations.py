@@ -9,7 +9,6 @@ from elt_llm_ingest.readers.office_package import MATH
 
 EQUATION = f"{MATH}oMath"
 _MOST_LEVELS = 60
-_PROPERTIES_END = "Pr"
 
 
 def linear_equation(equation: _Element) -> str:
@@ -25,7 +24,7 @@ def _written(element: _Element, depth: int) -> str:
     name = str(element.tag).rsplit("}", 1)[-1]
     if name == "t":
         return element.text or ""
-    if name.endswith(_PROPERTIES_END):
+    if name.endswith("Pr"):  # properties
         return ""
     if depth > _MOST_LEVELS:
         return "".join(text.text or "" for text in element.iter(f"{MATH}t"))

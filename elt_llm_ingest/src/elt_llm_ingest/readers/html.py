@@ -378,7 +378,6 @@ def _meta_values(tree: LexborHTMLParser) -> dict[str, list[str]]:
 _DECLARATION_BYTES = 4096
 _CHARSET = re.compile(rb"charset\s{0,5}=\s{0,5}[\"']?([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"<\?xml[^>]{0,200}encoding=[\"']([A-Za-z0-9_.:-]{2,40})")
-_XHTML = "http://www.w3.org/1999/xhtml"
 # XHTML elements may be closed in their start tag. An HTML parser would take all following text as their content.
 _BARE_ELEMENT = re.compile(
     r"<(a|b|code|dd|div|dt|em|h[1-6]|i|iframe|li|p|script|span|strong|style|td|textarea|th|title|tr)\b"
@@ -422,7 +421,7 @@ def parse_page(data: bytes) -> tuple[LexborHTMLParser, tuple[str, ...]]:
     head = data[:_DECLARATION_BYTES]
     charset = _XML_ENCODING.search(head) or _CHARSET.search(head)
     source, notes = decode(data, charset.group(1).decode("ascii") if charset else None)
-    if source.lstrip()[:5] == "<?xml" or _XHTML in source[:_DECLARATION_BYTES]:
+    if source.lstrip()[:5] == "<?xml" or "http://www.w3.org/1999/xhtml" in source[:_DECLARATION_BYTES]:
         source = _BARE_ELEMENT.sub(r"<\1\2></\1>", source)
     for match in _TAG.finditer(source):
         if match.end() - match.start() > _MOST_ATTRIBUTES and len(match.group().split()) > _MOST_ATTRIBUTES:

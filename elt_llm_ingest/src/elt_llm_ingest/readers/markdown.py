@@ -15,7 +15,15 @@ from markdown_it.token import Token
 
 from elt_llm_ingest.parsing.charset import decode
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
-from elt_llm_ingest.parsing.parsed_document import Block, ParsedDocument, find_web_address, find_year, known_values
+from elt_llm_ingest.parsing.parsed_document import (
+    Block,
+    ParsedDocument,
+    fill_gaps,
+    find_web_address,
+    find_year,
+    known_values,
+    strip_span,
+)
 from elt_llm_ingest.readers.headings import starts_rule
 
 _KEY = re.compile(r"([A-Za-z][\w-]{0,63}):(?:[ \t]+(\S.*))?[ \t]{0,99}")
@@ -147,7 +155,7 @@ class _Outline:
         self.sections: list[Section] = []
 
     def parse(self) -> tuple[tuple[Block, ...], tuple[Section, ...]]:
-        return tuple(_fill_gaps(self.text, list(self._blocks()))), tuple(self.sections)
+        return tuple(fill_gaps(self.text, self._blocks())), tuple(self.sections)
 
     def _blocks(self) -> Iterator[Block]:
         parser = MarkdownIt("commonmark").enable("table")
@@ -190,7 +198,7 @@ class _Outline:
         if not token.map or token.nesting < 0:
             return 0, 0
         first, last = (min(line, len(self.offsets) - 1) for line in token.map)
-        return _strip_span(self.text, self.offsets[first], min(self.offsets[last], len(self.text)))
+        return strip_span(self.text, self.offsets[first], min(self.offsets[last], len(self.text)))
 
 
 def heading_text(source: str) -> str:
@@ -198,20 +206,3 @@ def heading_text(source: str) -> str:
     lines = [line for line in source.split("\n") if line.strip("=- \t")]
     bare = " ".join(lines).strip().strip("#").strip()
     return html.unescape(" ".join(_MARKS.sub("", _LINK.sub(r"\1", bare)).split())) or bare
-
-
-def _strip_span(text: str, start: int, end: int) -> tuple[int, int]:
-    part = text[start:end]
-    return start + len(part) - len(part.lstrip()), start + len(part.rstrip())
-
-
-def _fill_gaps(text: str, blocks: list[Block]) -> Iterator[Block]:
-    """Yield the blocks, and the text between them, such as link definitions and thematic breaks, as prose."""
-    position = 0
-    for block in [*blocks, Block(len(text), len(text), "prose")]:
-        start, end = _strip_span(text, position, block.start)
-        if end > start:
-            yield Block(start, end, "prose")
-        if block.end > block.start:
-            yield block
-        position = max(position, block.end)

@@ -13,11 +13,7 @@ from elt_llm_ingest.parsing.archive import Archive, open_archive
 from elt_llm_ingest.parsing.document_reader import DocumentReader
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.parsing.xml_guard import is_comment, parse_xml
-from elt_llm_ingest.readers.headings import (
-    bold_heading_level,
-    bullet_of_level,
-    format_number,
-)
+from elt_llm_ingest.readers.headings import bold_heading_level, bullet_of_level, format_number
 from elt_llm_ingest.readers.office_package import (
     OfficeBodyWriter,
     OfficeParagraph,
@@ -53,7 +49,6 @@ _SKIPPED_IN_TEXT = frozenset(
 )
 _SIGNS = {f"{TEXT}tab": " ", f"{TEXT}line-break": "\n"}
 _PARAGRAPHS = frozenset((f"{TEXT}p", f"{TEXT}h"))
-_ITEMS = frozenset((f"{TEXT}list-item", f"{TEXT}list-header"))
 # Tables of contents, indexes, tracked deletions and declarations.
 _SKIPPED_ELEMENTS = frozenset(
     (
@@ -64,7 +59,6 @@ _SKIPPED_ELEMENTS = frozenset(
     )
 )
 _MANIFEST = "META-INF/manifest.xml"
-_ENCRYPTION = f"{{{_NAMES}:manifest:1.0}}encryption-data"
 
 
 @dataclass(frozen=True)
@@ -164,19 +158,6 @@ def _list_levels(parent: _Element) -> dict[int, ListLevel]:
     return levels
 
 
-@dataclass
-class RepeatBudget:
-    """Counts how many more copies of table cells are allowed, since a file can request any number of copies."""
-
-    left: int = _MOST_REPEATED
-
-    def allow(self, count: int, cells: int = 1) -> int:
-        """Return how many of `count` copies of a row that has `cells` cells are still allowed; at least one."""
-        allowed = max(1, min(count, 1 + self.left // max(1, cells)))
-        self.left -= (allowed - 1) * cells
-        return allowed
-
-
 def odt_rows(table: _Element) -> Iterator[tuple[_Element, bool]]:
     """Yield each row of a table, and whether it is a header row."""
     pending = [(child, False) for child in reversed(table)]
@@ -191,10 +172,7 @@ def odt_rows(table: _Element) -> Iterator[tuple[_Element, bool]]:
 def is_odt_layout_table(table: _Element) -> bool:
     """Return whether a table serves only for layout: it has at most one column, or contains headings."""
     rows = [row.findall(_CELL) for row, _ in odt_rows(table)]
-    if all(
-        len(cells) <= 1 and not any(_repeat_count(cell, "number-columns-repeated") > 1 for cell in cells)
-        for cells in rows
-    ):
+    if all(sum(_repeat_count(cell, "number-columns-repeated") for cell in cells) <= 1 for cells in rows):
         return all(not row.findall(_COVERED) for row, _ in odt_rows(table))
     return any(next(cell.iter(f"{TEXT}h"), None) is not None for cells in rows for cell in cells)
 
@@ -255,7 +233,7 @@ class OdtWriter(OfficeBodyWriter):
         self._has_headings = has_headings
         self._outline = ListCounter(styles.outline)
         self._lists: dict[str, ListCounter] = {}
-        self._repeats = RepeatBudget()
+        self._copies_left = _MOST_REPEATED  # a file can request any number of copies of its cells
 
     def write(self, container: _Element) -> None:
         """Append the content of a body, a section, a cell or a frame."""
@@ -310,7 +288,7 @@ class OdtWriter(OfficeBodyWriter):
         if style not in self._lists or (style != outer_style and not continued):
             self._lists[style] = ListCounter(self._styles.lists.get(style, {}))
         for item in element:
-            if item.tag in _ITEMS:
+            if item.tag in (f"{TEXT}list-item", f"{TEXT}list-header"):
                 self._write_item(item, style, level)
 
     def _write_item(self, item: _Element, style: str, level: int) -> None:
@@ -351,17 +329,23 @@ class OdtWriter(OfficeBodyWriter):
             for cell in row.iterchildren(_CELL, _COVERED):
                 text = None if cell.tag == _COVERED else self._cell_text(cell, aside)
                 self._append_repeated(cell, text, texts, covering)
-            repeats = self._repeats.allow(_repeat_count(row, "number-rows-repeated"), len(texts)) if any(texts) else 1
+            repeats = self._allowed_copies(_repeat_count(row, "number-rows-repeated"), len(texts)) if any(texts) else 1
             grid += [texts] * repeats
             header_rows += repeats if is_header else 0
         return grid, header_rows
+
+    def _allowed_copies(self, count: int, cells: int) -> int:
+        """Return how many of `count` copies of `cells` cells are still allowed; at least one."""
+        allowed = max(1, min(count, 1 + self._copies_left // max(1, cells)))
+        self._copies_left -= (allowed - 1) * cells
+        return allowed
 
     def _append_repeated(self, cell: _Element, text: str | None, texts: list[str], covering: dict[int, str]) -> None:
         """Append a cell and its repetitions. If `text` is None, a merged cell covers it: use `covering[column]`."""
         repeats = min(_repeat_count(cell, "number-columns-repeated"), MAX_COLUMNS - len(texts))
         width = _repeat_count(cell, "number-columns-spanned")
         is_merged = width > 1 or _repeat_count(cell, "number-rows-spanned") > 1
-        for _ in range(self._repeats.allow(repeats) if text else repeats):
+        for _ in range(self._allowed_copies(repeats, 1) if text else repeats):
             place = len(texts)
             if text is not None:
                 covering.pop(place, None)
@@ -432,5 +416,5 @@ def _refuse_encrypted(archive: Archive) -> None:
     if _MANIFEST in archive:
         # Older programs write a DOCTYPE without declarations.
         manifest = parse_xml(archive.read_member(_MANIFEST), plain_doctype=True)
-        if next(manifest.iter(_ENCRYPTION), None) is not None:
+        if next(manifest.iter(f"{{{_NAMES}:manifest:1.0}}encryption-data"), None) is not None:
             raise UnreadableDocument("is encrypted: a password is needed")

@@ -46,9 +46,6 @@ def refuse_legacy_office(path: Path) -> None:
     raise UnreadableDocument("is an old binary Office file: save it in a current format")
 
 
-_DAMAGE_ERRORS = 200
-
-
 @contextmanager
 def refuse_damage() -> Iterator[None]:
     """Convert errors that a damaged file causes to UnreadableDocument. Other errors pass unchanged."""
@@ -65,7 +62,7 @@ def refuse_damage() -> Iterator[None]:
     except RecursionError as error:
         raise UnreadableDocument("is nested too deeply") from error
     except families as error:
-        reason = f"{type(error).__name__}: {str(error)[:_DAMAGE_ERRORS]}"
+        reason = f"{type(error).__name__}: {str(error)[:200]}"
         raise UnreadableDocument(f"is damaged ({reason}): open it in its program and save it again") from error
 
 
@@ -103,7 +100,6 @@ class OfficeParagraph:
     pieces: list[StyledText | None] = field(default_factory=list)
     boxes: list[_Element] = field(default_factory=list)
     notes: list[tuple[str, _Element]] = field(default_factory=list)
-    hidden: bool = False
 
     @property
     def raw(self) -> str:

@@ -44,12 +44,14 @@ class _Outline:
         self.sections: list[Section] = []
         self.underlines: list[str] = []
         self.is_underlined = False
-        self.numbered_indent: int | None = None
+        self.numbered_indent: int | None = None  # the smallest one, in a text with numbered headings
 
     def parse(self) -> tuple[tuple[Block, ...], tuple[Section, ...]]:
         paragraphs = paragraph_spans(self.text)
         self.is_underlined = sum(map(self._looks_underlined, paragraphs)) >= _MIN_UNDERLINED
-        self.numbered_indent = self._numbered_indent(paragraphs)
+        numbered = [lines[0] for lines in paragraphs if len(lines) == 1 and numbered_level(self._line(lines[0]))]
+        if len(numbered) >= _MIN_NUMBERED:
+            self.numbered_indent = min(map(self._indent, numbered))
         for lines in paragraphs:
             self._body(lines[self._heading_lines(lines) :])
         return tuple(self.blocks), tuple(self.sections)
@@ -66,11 +68,6 @@ class _Outline:
         self.sections.append(Section(lines[0][0], level, " ".join(titles)))
         self.blocks.append(Block(lines[0][0], lines[count - 1][1], "heading"))
         return count
-
-    def _numbered_indent(self, paragraphs: list[list[tuple[int, int]]]) -> int | None:
-        """Return the smallest indentation of the numbered headings, or None if the text has fewer than three."""
-        numbered = [lines[0] for lines in paragraphs if len(lines) == 1 and numbered_level(self._line(lines[0]))]
-        return min(map(self._indent, numbered)) if len(numbered) >= _MIN_NUMBERED else None
 
     def _may_be_underlined(self, line: tuple[int, int]) -> bool:
         """Return whether the indentation of a line allows that it is an underlined heading.

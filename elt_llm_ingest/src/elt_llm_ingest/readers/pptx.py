@@ -33,8 +33,6 @@ _RUNNING_FIELDS = ("slidenum", "datetime")
 _COUNTED = (("arabic", "decimal"), ("alphaLc", "a"), ("alphaUc", "A"), ("romanLc", "i"), ("romanUc", "I"))
 _BULLETS = tuple(f"{DRAWING}{name}" for name in ("buNone", "buChar", "buAutoNum", "buBlip"))
 _TRUE_VALUES = frozenset(("1", "true"))
-_TREE = f"{SLIDE}cSld/{SLIDE}spTree"
-_NOTES = "Speaker notes: "
 _TITLES = frozenset(("title", "ctrTitle"))
 _RUNNING_PLACEHOLDERS = frozenset(("dt", "ftr", "sldNum", "hdr", "sldImg"))
 _GROUP = f"{SLIDE}grpSp"
@@ -247,7 +245,7 @@ class SlideWriter:
     def write(self, name: str, slide: _Element, number: int) -> None:
         """Append a slide as page `number`, counted from 1."""
         models = self._models_of(name)
-        tree = slide.find(_TREE)
+        tree = slide.find(f"{SLIDE}cSld/{SLIDE}spTree")
         shapes = [] if tree is None else list(shapes_in_order(tree, models))
         titles = [shape for shape in shapes if placeholder_kind(shape) in _TITLES]
         title = " ".join(" ".join(plain_text(shape) for shape in titles).split())
@@ -261,7 +259,7 @@ class SlideWriter:
         notes = self._package.related_part(name, "notesSlide")
         for shape in () if notes is None else notes.iter(f"{SLIDE}sp"):
             if placeholder_kind(shape) == "body" and (text := plain_text(shape)):
-                self.builder.add(_NOTES + text)
+                self.builder.add(f"Speaker notes: {text}")
 
     def _write_shape(self, name: str, shape: _Element, models: PlaceholderModels) -> None:
         body = shape.find(f"{SLIDE}txBody")

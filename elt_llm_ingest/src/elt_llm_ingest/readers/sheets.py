@@ -90,9 +90,8 @@ def _touching_areas(rows: Sequence[Sequence[str]]) -> list[TableArea]:
         here: list[tuple[int, int, int]] = []
         for left, right in _filled_runs(row):
             area, name = TableArea(number, left, number, right), next(names)
-            for touched in {
-                _latest_area(other, renamed) for first, last, other in above if first <= right and left <= last
-            }:
+            touching = {_latest_area(other, renamed) for first, last, other in above if first <= right and left <= last}
+            for touched in touching:
                 area.include(areas.pop(touched))
                 renamed[touched] = name
             areas[name] = area
@@ -179,15 +178,14 @@ class SheetsReader(DocumentReader):
 
 def _write_sheet(builder: DocumentBuilder, sheet: Sheet) -> None:
     rows = sheet.filled_rows(cell_display)
-    remarks = (*sheet.remarks.comments, *sheet.remarks.charts, *sheet.remarks.formulas)
-    if not any(map(any, rows)) and not remarks:
+    if not any(map(any, rows)) and not sheet.remarks.lines:
         return
     builder.add_heading(sheet.name.strip() or "Sheet", 1)
     for area in table_areas(rows):
         within = [row[area.left : area.right + 1] for row in rows[area.top : area.bottom + 1]]
         write_sheet_table(builder, within, _count_header_rows(area, area.top + count_title_rows(within), sheet.merged))
-    for remark in remarks:
-        builder.add(remark, "prose")
+    for remark in sheet.remarks.lines:
+        builder.add(remark)
 
 
 def _count_header_rows(area: TableArea, first: int, merged: Sequence[MergedRange]) -> int:

@@ -41,7 +41,6 @@ def context_prompt(document: NewDocument, node: NewNode) -> str:
 _MAX_REPLY_LENGTH = 20_000
 _MIN_WORDS = 3
 _REPLY_WORD = re.compile(r"[^\W\d_]{2,}+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_THOUGHT = "</think>"
 _QUOTES = "\"'“”„‘’«»`*_ "  # noqa: RUF001
 
 
@@ -50,7 +49,7 @@ def context_sentence(reply: str) -> str:
 
     Reasoning before the answer, and lines that only announce the answer ("Here is the sentence:"), are skipped.
     """
-    answer = reply[:_MAX_REPLY_LENGTH].rpartition(_THOUGHT)[2]
+    answer = reply[:_MAX_REPLY_LENGTH].rpartition("</think>")[2]
     if "<think>" in answer:
         return ""
     # Control characters and lone surrogates are removed; line ends are kept.
@@ -242,11 +241,10 @@ class _Enricher:
         if key not in known:
             known[key] = self._ask(key, document, node)
         sentence = self._writer.fitted(known[key], node)
-        if not sentence:
-            return replace(node, stems=" ".join(tokeniser.stems(node.embedded_text)))
-        context = f"{node.context}\n{sentence}" if node.context else sentence
-        longer = replace(node, context=context, metadata={**node.metadata, "enrichment": sentence})
-        return replace(longer, stems=" ".join(tokeniser.stems(longer.embedded_text)))
+        if sentence:
+            context = f"{node.context}\n{sentence}" if node.context else sentence
+            node = replace(node, context=context, metadata={**node.metadata, "enrichment": sentence})
+        return replace(node, stems=" ".join(tokeniser.stems(node.embedded_text)))
 
     def _ask(self, key: bytes, document: NewDocument, node: NewNode) -> str:
         with failpoint(Failpoint.ENRICH):

@@ -14,13 +14,11 @@ from elt_llm_core.store.documents import ForgottenIdentities
 from elt_llm_core.store.records import version_key
 from elt_llm_core.store.store import Store
 
-from elt_llm_ingest.readers import ReaderOptions
 from elt_llm_ingest.run.reading import FileReading
 from elt_llm_ingest.run.scan import ScannedFile, find_deleted, inspect_file, published_documents, published_passport
-from elt_llm_ingest.run.versions import version_maker
+from elt_llm_ingest.run.versions import VersionMaker
 from elt_llm_ingest.sandbox.parser import DirectParser, Parser, ParseRequest
 from elt_llm_ingest.sources.collection_sources import CollectionSources, KnownSources, LocatedFile
-from elt_llm_ingest.sources.path_fields import PathFields
 from elt_llm_ingest.sources.remote_files import find_all_sources
 from elt_llm_ingest.sources.request import IngestRequest
 
@@ -94,7 +92,7 @@ def plan_ingest(
         sources = find_all_sources(known, request, settings.ingest, Path(folder))
         inspected = [planner.inspect(located, known) for located in sources.files]
         if parser is not None and request.reader == "auto":
-            inspected = _propose_columns(inspected, sources.files, parser)
+            inspected = _propose_columns(inspected, parser)
         files = planner.add_deleted(inspected, sources)
     files += [PlannedFile(source.url, "failed", source.reason) for source in sources.failed]
     files += [PlannedFile(str(skipped.path), "skipped", skipped.reason) for skipped in sources.skipped]
@@ -106,24 +104,19 @@ def plan_ingest(
 _InspectedFile = tuple[PlannedFile, ScannedFile | None]  # None if the file could not be inspected
 
 
-def _propose_columns(
-    inspected: Sequence[_InspectedFile], located: Sequence[LocatedFile], parser: Parser
-) -> list[_InspectedFile]:
+def _propose_columns(inspected: Sequence[_InspectedFile], parser: Parser) -> list[_InspectedFile]:
     """Add `columns` to each new or changed table that looks like a data dictionary.
 
     The `dictionary_columns` reader proposes which column has which role: {"entity": "Name", "definition": "Meaning"}.
     """
-    tables = [
-        number
-        for number, file in enumerate(located)
-        if inspected[number][0].status in ("new", "changed") and file.file.path.suffix.lower() in _TABLE_SUFFIXES
-    ]
-    requests = [
-        ParseRequest(located[number].file.path, "dictionary_columns", within=located[number].root_path)
-        for number in tables
-    ]
+    tables = {
+        number: ParseRequest(seen.located.file.path, "dictionary_columns", within=seen.located.root_path)
+        for number, (planned, seen) in enumerate(inspected)
+        if seen and planned.status in ("new", "changed")
+        if seen.located.file.path.suffix.lower() in _TABLE_SUFFIXES
+    }
     proposed = list(inspected)
-    for number, parsed in zip(tables, parser.read_all(requests), strict=True):
+    for number, parsed in zip(tables, parser.read_all(tables.values()), strict=True):
         if not isinstance(parsed, UnreadableDocument) and parsed.metadata:
             planned, seen = proposed[number]
             columns = {role: str(header) for role, header in parsed.metadata.items()}
@@ -143,11 +136,11 @@ class _Planner:
             self._forgotten = store.forgotten.all(record.id)
         published = published_documents(store, record) if store and record else {}
         self._files = {identity: document for identity, document in published.items() if not document.part}
-        options = ReaderOptions.of(settings.ingest, request.columns)
-        name, split_by = request.collection, request.split_by or None
-        fields = PathFields(store.data_dir, name, request.paths, request.path_fields) if store else None
-        self._reading = reading = FileReading(DirectParser(), options, request.reader, split_by, request.group, fields)
-        self._maker = version_maker(name, settings, embedding, request.metadata, reading.scope) if embedding else None
+        self._reading = FileReading(request, settings.ingest, DirectParser(), store.data_dir if store else None)
+        self._maker = None
+        if embedding:
+            name, scope = request.collection, self._reading.scope
+            self._maker = VersionMaker(name, settings, embedding, request.metadata, scope)
 
     def inspect(self, located: LocatedFile, known: KnownSources) -> _InspectedFile:
         try:

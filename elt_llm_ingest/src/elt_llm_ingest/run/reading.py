@@ -3,18 +3,21 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Literal
 
 from elt_llm_core.errors import UnreadableDocument
+from elt_llm_core.settings.tree import IngestSettings
 from elt_llm_core.text.outline import MARKED_TERMS_ARTEFACT, MarkedTerms, Section
 
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers import ReaderOptions, create_named_reader
 from elt_llm_ingest.sandbox.parser import Parser, ParseRequest
 from elt_llm_ingest.sources.collection_sources import LocatedFile
-from elt_llm_ingest.sources.path_fields import PathFields
+from elt_llm_ingest.sources.path_fields import owner_fields
+from elt_llm_ingest.sources.request import IngestRequest
 
 SplitBy = Literal["section", "type"]
 LEADING_GROUP = "beginning"  # the group of the text before the first section
@@ -115,35 +118,33 @@ def _slice_document(parsed: ParsedDocument, start: int, end: int) -> ParsedDocum
     )
 
 
-@dataclass(frozen=True)
 class FileReading:
-    """How a run reads its files: with `parser`, and with the reader that is named `reader` ("auto": by suffix).
+    """How a run reads its files: with `parser`, and with the reader, the group and the path fields of `request`.
 
-    `split_by` and `group` select a part of each file. `path_fields` reads owner fields (such as a tenant) from paths.
+    Without `data_dir`, no owner fields (such as a tenant) are read from paths.
     """
 
-    parser: Parser
-    options: ReaderOptions = field(default_factory=ReaderOptions)
-    reader: str = "auto"
-    split_by: SplitBy | None = None
-    group: str = ""
-    path_fields: PathFields | None = None
-    _identities: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    def __init__(
+        self, request: IngestRequest, settings: IngestSettings, parser: Parser, data_dir: Path | None = None
+    ) -> None:
+        self.parser, self._request, self._data_dir = parser, request, data_dir
+        self._options = ReaderOptions.of(settings, request.columns)
+        self._identities: dict[str, str] = {}
 
     @property
     def scope(self) -> str:
         """The part of each file that is read, such as "section:Fees"; "" for whole files. Used in version keys."""
-        return f"{self.split_by}:{self.group}" if self.split_by else ""
+        return f"{self._request.split_by}:{self._request.group}" if self._request.split_by else ""
 
     def request(self, located: LocatedFile) -> ParseRequest:
         """Build the request that makes the parser read a file."""
-        return ParseRequest(located.file.path, self.reader, self.options, within=located.root_path)
+        return ParseRequest(located.file.path, self._request.reader, self._options, within=located.root_path)
 
     def identity(self, located: LocatedFile) -> str:
         """Return the identity of a file's reader. Raises UnreadableDocument if no reader supports the file."""
         suffix = located.file.path.suffix.lower()
         if suffix not in self._identities:
-            reader = create_named_reader(self.reader, located.file.path, self.options)
+            reader = create_named_reader(self._request.reader, located.file.path, self._options)
             if reader is None:
                 raise UnreadableDocument(f"no reader for {suffix}")
             self._identities[suffix] = reader.identity
@@ -151,8 +152,9 @@ class FileReading:
 
     def owner_fields(self, located: LocatedFile) -> Mapping[str, str]:
         """Return the owner fields, such as a tenant, in the path of a file."""
-        return self.path_fields.of(located) if self.path_fields else {}
+        return owner_fields(located, self._request, self._data_dir) if self._data_dir else {}
 
     def take(self, parsed: ParsedDocument) -> ParsedDocument:
         """Return the part of a parsed file that the ingest selects (`split_by` and `group`)."""
-        return take_group(parsed, self.split_by, self.group) if self.split_by else parsed
+        split_by = self._request.split_by
+        return take_group(parsed, split_by, self._request.group) if split_by else parsed

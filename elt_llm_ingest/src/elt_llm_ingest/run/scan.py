@@ -185,12 +185,12 @@ class Scan:
             self._result.present.add(identity)
             self._result.outcomes.append(self._failed(located, identity, error))
             return None
-        if self._remember and self._forgotten.covers(identity, seen.digest):
+        if self._forgotten.covers(identity, seen.digest):
+            if not self._remember:
+                reason = "removed with `elt-llm forget`: to read it again, use --remember"
+                self._result.outcomes.append(FileOutcome(located.relative, "skipped", reason))
+                return None
             self._store.forgotten.lift_file(self._collection, identity, seen.digest)
-        elif self._forgotten.covers(identity, seen.digest):
-            reason = "removed with `elt-llm forget`: to read it again, use --remember"
-            self._result.outcomes.append(FileOutcome(located.relative, "skipped", reason))
-            return None
         self._result.present.add(identity)
         return seen
 

@@ -1,12 +1,12 @@
 """Make document versions (text, metadata and chunks) from parsed files, embed them, and describe their index."""
 
 import hashlib
-import re
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.index.builder import GenerationRecipe
@@ -24,17 +24,17 @@ from elt_llm_core.store.records import (
 )
 from elt_llm_core.store.store import Store
 from elt_llm_core.text.language import detect_language
+from elt_llm_core.text.normalise import replace_surrogates
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_core.utilities import Failpoint, failpoint
 
 from elt_llm_ingest.chunkers import create_chunker
-from elt_llm_ingest.chunkers.span_chunker import SpanChunker, parent_metadata
+from elt_llm_ingest.chunkers.span_chunker import parent_metadata
 from elt_llm_ingest.metadata.chunk_metadata import ChunkMetadata
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 
 _NODE_NAMESPACE = uuid.UUID("5f0c3c52-6a5e-5d0b-9f39-8d9c9b6f3b11")
 _LANGUAGE_SAMPLE = 20_000
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def content_hash(path: Path) -> bytes:
@@ -67,32 +67,30 @@ class DocumentOrigin:
     part: str = ""
 
 
-@dataclass(frozen=True)
-class VersionMetadata:
-    """The metadata to add to documents and chunks. `scope` is the ingested part of each file: "section:Fees" or ""."""
-
-    chunks: ChunkMetadata = field(default_factory=ChunkMetadata)
-    static: Mapping[str, MetadataValue] = field(default_factory=dict)
-    scope: str = ""
-
-    @property
-    def identity(self) -> str:
-        """The part of a version's key that changes whenever the metadata of some document could change."""
-        static = sha256(canonical_json(dict(self.static))).hex()[:12] if self.static else ""
-        return "|".join((self.chunks.fingerprint, static, self.scope)).rstrip("|")
-
-
 class VersionMaker:
-    """Makes document versions for one collection. `chunker_identity` names the chunker and the embedding model."""
+    """Makes document versions for one collection, with the configured chunker, metadata rules and embedding model.
+
+    `metadata` is added to every document. `scope` is the part of each file that is ingested: "section:Fees", or "".
+    `chunker_identity` names the chunker and the embedding model.
+    """
 
     def __init__(
-        self, collection: str, chunker: SpanChunker, chunker_identity: str, metadata: VersionMetadata | None = None
+        self,
+        collection: str,
+        settings: Settings,
+        embedding: EmbeddingModel,
+        metadata: Mapping[str, MetadataValue] = MappingProxyType({}),
+        scope: str = "",
     ) -> None:
         self.collection = collection
-        self.chunker_identity = chunker_identity
-        self._chunker = chunker
-        self._metadata = metadata or VersionMetadata()
-        self.extraction = self._metadata.identity
+        self._chunker = create_chunker(settings.chunking, embedding)
+        model = f"{embedding.fingerprint.model}:{embedding.fingerprint.digest[:16]}"
+        self.chunker_identity = f"{self._chunker.fingerprint}|{model}"
+        self._chunk_metadata = ChunkMetadata(settings.ingest.topics, settings.ingest.organisations)
+        self._metadata = {name: str(value) if name in OWNER_FIELDS else value for name, value in metadata.items()}
+        # The part of a version's key that changes whenever the metadata of some document could change.
+        digest = sha256(canonical_json(self._metadata)).hex()[:12] if self._metadata else ""
+        self.extraction = "|".join((self._chunk_metadata.fingerprint, digest, scope)).rstrip("|")
         self._tokenisers: dict[str, KeywordTokeniser] = {}
 
     def extraction_of(self, owner: Mapping[str, str]) -> str:
@@ -123,7 +121,10 @@ class VersionMaker:
         return [replace(own, artefacts=parsed.artefacts), *parts]
 
     def _version(self, origin: DocumentOrigin, parsed: ParsedDocument, owner: Mapping[str, str]) -> NewDocument:
-        parsed = _replace_invalid_characters(parsed)
+        # Each character that cannot be stored is replaced by another single character, so that offsets stay valid.
+        parsed = replace(parsed, text=replace_surrogates(parsed.text), title=replace_surrogates(parsed.title))
+        # A document itself must not decide to which tenant it belongs.
+        metadata = {name: value for name, value in parsed.metadata.items() if name not in OWNER_FIELDS}
         identity = document_id(self.collection, origin.root, origin.path)
         language = detect_language(parsed.text[:_LANGUAGE_SAMPLE])
         # The keyword index will most likely use the same language.
@@ -139,7 +140,7 @@ class VersionMaker:
             text=parsed.text,
             pages=parsed.pages,
             sections=parsed.sections,
-            metadata={**_without_owner(parsed.metadata), "language": language, **self._metadata.static, **owner},
+            metadata={**metadata, "language": language, **self._metadata, **owner},
             notes=parsed.notes,
             nodes=nodes,
             extraction=self.extraction_of(owner),
@@ -158,49 +159,13 @@ class VersionMaker:
                 page=parsed.page_at(span.start),
                 section=parsed.outline.section_at(span.start),
                 metadata={"kind": span.kind, "tokens": span.tokens, **parent_metadata(span)}
-                | self._metadata.chunks.of(text, tokeniser.language),
+                | self._chunk_metadata.of(text, tokeniser.language),
                 stems=" ".join(tokeniser.stems(f"{span.context}\n{text}" if span.context else text)),
             )
             seen[text] += 1
 
 
-def _without_owner(metadata: Mapping[str, MetadataValue]) -> dict[str, MetadataValue]:
-    """Return the metadata without owner fields: a document itself must not decide to which tenant it belongs."""
-    return {name: value for name, value in metadata.items() if name not in OWNER_FIELDS}
-
-
-def _replace_invalid_characters(parsed: ParsedDocument) -> ParsedDocument:
-    """Replace each character that cannot be stored by another single character, so that offsets stay valid."""
-    if not _LONE_SURROGATE.search(parsed.text + parsed.title):
-        return parsed
-    return replace(
-        parsed, text=_LONE_SURROGATE.sub("\ufffd", parsed.text), title=_LONE_SURROGATE.sub("\ufffd", parsed.title)
-    )
-
-
-def _with_owner_texts(metadata: Mapping[str, MetadataValue]) -> dict[str, MetadataValue]:
-    return {name: str(value) if name in OWNER_FIELDS else value for name, value in metadata.items()}
-
-
 _SAMPLE_DOCUMENTS, _SAMPLE_CHARACTERS = 100, 2_000  # the most documents, and characters of each, for language detection
-
-
-def version_maker(
-    collection: str,
-    settings: Settings,
-    embedding: EmbeddingModel,
-    metadata: Mapping[str, MetadataValue] | None = None,
-    scope: str = "",
-) -> VersionMaker:
-    """Create a maker of document versions with the configured chunker, metadata rules and embedding model.
-
-    `metadata` is added to every document. `scope` names the part of each file that is ingested, such as "section:Fees".
-    """
-    chunker = create_chunker(settings.chunking, embedding)
-    model = f"{embedding.fingerprint.model}:{embedding.fingerprint.digest[:16]}"
-    chunk_metadata = ChunkMetadata(settings.ingest.topics, settings.ingest.organisations)
-    description = VersionMetadata(chunk_metadata, _with_owner_texts(metadata or {}), scope)
-    return VersionMaker(collection, chunker, f"{chunker.fingerprint}|{model}", description)
 
 
 def index_recipe(settings: Settings, embedding: EmbeddingModel, language: str) -> GenerationRecipe:

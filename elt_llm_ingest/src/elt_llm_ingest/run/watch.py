@@ -132,18 +132,15 @@ class FileWatcher(Generic[Result]):
 
 def _next_change(changes: "queue.Queue[float | Exception]") -> float | None:
     """Return the time of the first waiting change, or None if there is no change within half a second."""
-    try:
-        seen = changes.get(timeout=_LOOK_SECONDS)
-    except queue.Empty:
-        return None
-    while True:
-        if isinstance(seen, Exception):
-            raise seen
-        try:
-            following = changes.get_nowait()
-        except queue.Empty:
-            return seen
-        seen = following if isinstance(following, Exception) else seen
+    first: float | None = None
+    with suppress(queue.Empty):
+        change = changes.get(timeout=_LOOK_SECONDS)
+        while True:
+            if isinstance(change, Exception):
+                raise change
+            first = change if first is None else first
+            change = changes.get_nowait()
+    return first
 
 
 def _folder_states(scope: WatchScope) -> list[object]:

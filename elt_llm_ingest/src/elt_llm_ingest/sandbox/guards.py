@@ -119,9 +119,8 @@ def give_up_privileges() -> None:
         return
     library = ctypes.CDLL(None, use_errno=True)
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
-    held = (
-        ctypes.c_uint32 * 6
-    )()  # the lower, then the upper halves of the effective, permitted and inheritable capabilities
+    # The lower, then the upper halves of the effective, permitted and inheritable capabilities.
+    held = (ctypes.c_uint32 * 6)()
     if library.capget(header, held) == 0:
         kept = (ctypes.c_uint32 * 6)(held[0] & _CAP_DAC_READ_SEARCH, held[1] & _CAP_DAC_READ_SEARCH)
         library.capset(header, kept)

@@ -26,17 +26,20 @@ class ParseRequest:
     within: Path | None = None
 
 
+ParseOutcome = ParsedDocument | UnreadableDocument
+
+
 class Parser(Protocol):
     """Parses files."""
 
-    def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
+    def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParseOutcome]:
         """Yield the document or the error of each file, in the order of the requests."""
 
 
 class DirectParser:
     """Parses in this process without limits. Only for tests, and for files that the user wrote."""
 
-    def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
+    def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParseOutcome]:
         """Yield the document or the error of each file, in the order of the requests."""
         for request in requests:
             try:
@@ -58,30 +61,25 @@ class CachingParser:
 
     def __init__(self, parser: Parser) -> None:
         self._parser = parser
-        self._kept: dict[tuple[ParseRequest, _FileState], ParsedDocument | UnreadableDocument] = {}
+        self._kept: dict[tuple[ParseRequest, _FileState], ParseOutcome] = {}
         self._characters = 0
 
-    def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
+    def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParseOutcome]:
         """Yield the document or the error of each file, in order. Files that are not cached are parsed in parallel."""
         wanted = [(request, _file_state(request)) for request in requests]
         unread = [key for key in dict.fromkeys(wanted) if key not in self._kept]
         fresh = zip(unread, self._parser.read_all(request for request, _ in unread), strict=True)
-        passing: dict[tuple[ParseRequest, _FileState], ParsedDocument | UnreadableDocument] = {}
+        without_room: dict[tuple[ParseRequest, _FileState], ParseOutcome] = {}
         for key in wanted:
-            while key not in self._kept and key not in passing:
+            while key not in self._kept and key not in without_room:
                 read, outcome = next(fresh)
-                if not self._keep(read, outcome):
-                    passing[read] = outcome
-            yield self._kept[key] if key in self._kept else passing[key]
-
-    def _keep(self, key: tuple[ParseRequest, _FileState], outcome: ParsedDocument | UnreadableDocument) -> bool:
-        """Cache a result if there is room. None is evicted: the next pass over the files needs the oldest first."""
-        size = 0 if isinstance(outcome, UnreadableDocument) else outcome.characters
-        if self._characters + size > _MAX_CHARACTERS:
-            return False
-        self._characters += size
-        self._kept[key] = outcome
-        return True
+                size = outcome.characters if isinstance(outcome, ParsedDocument) else 0
+                if self._characters + size <= _MAX_CHARACTERS:
+                    self._characters += size
+                    self._kept[read] = outcome
+                else:  # no other result is evicted: the next pass over the files needs the oldest first
+                    without_room[read] = outcome
+            yield self._kept[key] if key in self._kept else without_room[key]
 
 
 def _file_state(request: ParseRequest) -> _FileState:

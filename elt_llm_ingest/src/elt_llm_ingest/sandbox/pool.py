@@ -28,7 +28,7 @@ from elt_llm_ingest.sandbox.messages import (
     parse_json,
     printable_reason,
 )
-from elt_llm_ingest.sandbox.parser import ParseRequest
+from elt_llm_ingest.sandbox.parser import ParseOutcome, ParseRequest
 from elt_llm_ingest.sandbox.worker import OUT_OF_MEMORY
 
 _WORKER = "elt_llm_ingest.sandbox.worker"
@@ -239,13 +239,13 @@ class ParsePool(Closeable):
 
     def check(self) -> None:
         """Start a worker and wait until it is ready; raise IngestError if the worker does not start."""
-        self._threads.submit(self._start_idle).result()
+        self._threads.submit(lambda: self._put_back(self._start(), usable=True)).result()
 
     def read(self, request: ParseRequest) -> ParsedDocument:
         """Parse a file; raise UnreadableDocument with the reason, or IngestError if no worker can be started."""
         return self._submit(request).result()
 
-    def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParsedDocument | UnreadableDocument]:
+    def read_all(self, requests: Iterable[ParseRequest]) -> Iterator[ParseOutcome]:
         """Yield each file's document or error, in order. At most two requests per worker are queued or processed."""
         waiting: deque[Future[ParsedDocument]] = deque()
         try:
@@ -333,9 +333,6 @@ class ParsePool(Closeable):
             else:
                 return worker
 
-    def _start_idle(self) -> None:
-        self._put_back(self._start(), usable=True)
-
     def _put_back(self, worker: WorkerProcess, *, usable: bool) -> None:
         with self._lock:
             if usable and not self._closed:
@@ -345,7 +342,7 @@ class ParsePool(Closeable):
         worker.bury()
 
 
-def _parse_outcome(future: Future[ParsedDocument]) -> ParsedDocument | UnreadableDocument:
+def _parse_outcome(future: Future[ParsedDocument]) -> ParseOutcome:
     try:
         return future.result()
     except UnreadableDocument as error:

@@ -1,6 +1,5 @@
 """Find the supported files in files and folders, and report every skipped path with the reason."""
 
-import difflib
 import os
 import stat
 import unicodedata
@@ -9,13 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from elt_llm_core.errors import UsageError
+from elt_llm_core.utilities import nearest_name
 
 from elt_llm_ingest.readers import SUPPORTED_SUFFIXES, no_reader_reason, readable_suffixes
 from elt_llm_ingest.sources.patterns import PathSelection
-
-
-def _stay() -> None:
-    """Do nothing: a local file need not be fetched."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +31,7 @@ class FoundFile:
     size: int
     modified_ns: int
     written_ns: int = 0
-    fetch: Callable[[], None] = field(default=_stay, compare=False, repr=False)
+    fetch: Callable[[], None] = field(default=lambda: None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -86,8 +82,8 @@ def _path_suggestion(path: Path) -> str:
         names = sorted(entry.name for entry in path.absolute().parent.iterdir())
     except OSError:
         return f"Relative paths start at {Path.cwd()}."
-    near = difflib.get_close_matches(path.name, names, n=1)
-    return f"Did you mean {path.parent / near[0]}?" if near else f"Relative paths start at {Path.cwd()}."
+    near = nearest_name(path.name, names)
+    return f"Did you mean {path.parent / near}?" if near else f"Relative paths start at {Path.cwd()}."
 
 
 @dataclass

@@ -11,6 +11,7 @@ from elt_llm_core.store.records import OWNER_FIELDS
 from elt_llm_core.store.uploads import upload_fields
 
 from elt_llm_ingest.sources.collection_sources import LocatedFile
+from elt_llm_ingest.sources.request import IngestRequest
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]{1,40})\}")
 _EXAMPLE = "Write folders such as {tenant_id}/{knowledge_base_id}/**; * matches any one folder."
@@ -57,26 +58,18 @@ def _field_name(part: str, text: str) -> str:
     return match[1]
 
 
-@dataclass(frozen=True)
-class PathFields:
-    """Finds a file's owner fields, which decide who finds it: `tenant_id`, `knowledge_base_id` and `doc_type`.
+def owner_fields(located: LocatedFile, request: IngestRequest, data_dir: Path) -> Mapping[str, str]:
+    """Return a file's owner fields, which decide who finds it: `tenant_id`, `knowledge_base_id` and `doc_type`.
 
     These are the fields that were set when the file was uploaded. For other files they are the names of the folders in
-    its path, read by the job's `pattern`: "{tenant_id}/**" and "acme/fees.pdf" -> {"tenant_id": "acme"}.
+    its path, read by the pattern `path_fields` of the request: "{tenant_id}/**" and "acme/fees.pdf" -> {"tenant_id":
+    "acme"}. The pattern starts below the innermost path of the request that contains the file.
     """
-
-    data_dir: Path
-    collection: str
-    paths: tuple[Path, ...] = ()
-    pattern: str = ""
-
-    def of(self, located: LocatedFile) -> Mapping[str, str]:
-        """Return a file's fields. The pattern starts below the innermost path of the request that contains the file."""
-        path = located.root_path / located.relative
-        if uploaded := upload_fields(self.data_dir, self.collection, path):
-            return uploaded
-        if not self.pattern:
-            return {}
-        named = [base for base in self.paths if base.is_dir() and path.is_relative_to(base)]
-        base = max(named, key=lambda one: len(one.parts), default=located.root_path)
-        return FolderPattern.parse(self.pattern).values(path.relative_to(base).parts[:-1])
+    path = located.root_path / located.relative
+    if uploaded := upload_fields(data_dir, request.collection, path):
+        return uploaded
+    if not request.path_fields:
+        return {}
+    named = [base for base in request.paths if base.is_dir() and path.is_relative_to(base)]
+    base = max(named, key=lambda one: len(one.parts), default=located.root_path)
+    return FolderPattern.parse(request.path_fields).values(path.relative_to(base).parts[:-1])

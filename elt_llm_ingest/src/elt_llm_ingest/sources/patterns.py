@@ -32,16 +32,15 @@ def literal_pattern(path: Path) -> str:
 class PathPattern:
     """A path pattern, which is matched part by part in linear time.
 
-    A pattern that starts with `/` is absolute. Any other pattern matches paths below a folder.
+    A pattern that starts with `/` is absolute. Any other pattern, such as `docs/**/*.md`, matches paths below a folder.
     """
 
     text: str
-    parts: tuple[str, ...]
 
-    @staticmethod
-    def parse(text: str) -> "PathPattern":
-        """Parse a path pattern such as `docs/**/*.md`."""
-        return PathPattern(text, tuple(part for part in text.split("/") if part not in {"", "."}))
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        """The names and wildcards between the slashes."""
+        return tuple(part for part in self.text.split("/") if part not in {"", "."})
 
     @property
     def is_absolute(self) -> bool:
@@ -98,7 +97,7 @@ class PathSelection:
     @staticmethod
     def of(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> "PathSelection":
         """Build a selection of files from patterns to include and patterns to exclude."""
-        return PathSelection(tuple(map(PathPattern.parse, include)), tuple(map(PathPattern.parse, exclude)))
+        return PathSelection(tuple(map(PathPattern, include)), tuple(map(PathPattern, exclude)))
 
     @property
     def is_exhaustive(self) -> bool:

@@ -122,11 +122,8 @@ class _RemoteSearch:
             else:
                 self._fail(url.url, f"{url.url} was not found; check the URL")
             return
-        except UsageError as error:
-            self._fail(url.url, f"{error} {error.hint}")
-            return
-        except RemoteFailure as error:
-            self._fail(url.url, str(error))
+        except (UsageError, RemoteFailure) as error:
+            self._fail(url.url, f"{error} {error.hint}" if isinstance(error, UsageError) else str(error))
             return
         # The innermost known root that contains the source, or else the source's own root.
         containing = [name for name in (*self._known.roots, *self._roots) if source.root.startswith(name)]

@@ -12,14 +12,13 @@ from elt_llm_core.errors import UnreadableDocument
 from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
-from elt_llm_ingest.readers import ReaderOptions
+from elt_llm_ingest.readers import ARCHIVES, PICTURES, ReaderOptions
 from elt_llm_ingest.readers.formats.converted import ConvertedReader
 from elt_llm_ingest.readers.formats.mail import EmailReader, OutlookReader
-from elt_llm_ingest.readers.formats.members import ARCHIVES, ArchiveReader
+from elt_llm_ingest.readers.formats.members import ArchiveReader
 from elt_llm_ingest.readers.pdf.reader import DOTS_PER_INCH, PageOcr, ocr_paragraphs
 from elt_llm_ingest.readers.tesseract import NOT_INSTALLED, TesseractFailed, recognise
 
-PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp")
 _SIGNATURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*", b"RIFF")
 
 

@@ -18,13 +18,12 @@ from typing import ClassVar, TypeVar
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.store.records import MetadataValue
 
-from elt_llm_ingest.parsing.archive import LARGEST_RATIO, LARGEST_SUM, MOST_ENTRIES, open_archive
+from elt_llm_ingest.parsing.archive import LARGEST_RATIO, LARGEST_SUM, MOST_ENTRIES, RATIO_FROM, open_archive
 from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument, Part
-from elt_llm_ingest.readers import FORMAT_SUFFIXES, SUPPORTED_SUFFIXES, ReaderOptions, create_reader
+from elt_llm_ingest.readers import ARCHIVES, FORMAT_SUFFIXES, SUPPORTED_SUFFIXES, ReaderOptions, create_reader
 
-ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".tbz2", ".bz2", ".txz", ".xz")
 _Found = TypeVar("_Found")
 _MAILS = (".eml", ".msg")
 # The errors that libraries raise for a damaged member. The other members must still be read.
@@ -134,7 +133,6 @@ _COMPRESSIONS: dict[bytes, Callable[[BytesIO], BufferedIOBase]] = {
     b"BZh": bz2.BZ2File,
     b"\xfd7zXZ\0": lzma.LZMAFile,
 }
-_LEAST_LIMIT = 1_000_000  # decompressed bytes that are allowed at any ratio
 
 
 class ArchiveReader(ContainerReader):
@@ -165,7 +163,7 @@ def _archive_members(path: Path) -> Iterator[tuple[str, bytes]]:
     data = read_bytes(path)
     for signature, open_compressed in _COMPRESSIONS.items():
         if data.startswith(signature):
-            most, packed = min(LARGEST_SUM, max(_LEAST_LIMIT, LARGEST_RATIO * len(data))), len(data)
+            most, packed = min(LARGEST_SUM, max(RATIO_FROM, LARGEST_RATIO * len(data))), len(data)
             with open_compressed(BytesIO(data)) as stream:
                 data = stream.read(most + 1)
             if len(data) > most:

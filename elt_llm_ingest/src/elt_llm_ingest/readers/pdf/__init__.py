@@ -19,7 +19,11 @@ def create_pdf_reader(options: ReaderOptions | None = None) -> DocumentReader:
     """Create the PDF reader that the options select. Raises SettingsError if docling is selected but not installed."""
     chosen = options or ReaderOptions()
     if chosen.pdf_reader == "docling":
-        require_docling()
+        if find_spec("docling") is None:
+            raise SettingsError(
+                "ingest.pdf_reader is docling, but docling is not installed.",
+                hint="Run: uv pip install docling; or set ingest.pdf_reader: pdfium.",
+            )
         return DoclingReader(create_converter)
     from elt_llm_ingest.readers.pdf.reader import PageOcr, PdfReader
 
@@ -27,8 +31,6 @@ def create_pdf_reader(options: ReaderOptions | None = None) -> DocumentReader:
 
 
 _KINDS: dict[str, BlockKind] = {"list_item": "list", "code": "code", "formula": "code"}
-_FURNITURE = ("page_header", "page_footer")
-_HEADINGS = ("title", "section_header")
 
 
 # Converts a file to texts and tables in reading order; raises ValueError or RuntimeError if that fails.
@@ -62,12 +64,12 @@ class DoclingReader(DocumentReader):
                 for _ in range(page, provenance.page_no):
                     builder.start_page()
                 page = max(page, provenance.page_no)
-            if label in _HEADINGS:
+            if label in ("title", "section_header"):
                 title = title or text
                 builder.add_heading(text, int(getattr(item, "level", 1)) + (label != "title"))
             elif label == "table":
                 _add_rows(builder, item)
-            elif label not in _FURNITURE:
+            elif label not in ("page_header", "page_footer"):
                 builder.add(text, _KINDS.get(label, "prose"))
         return builder.build(title or path.stem)
 
@@ -77,15 +79,6 @@ def _add_rows(builder: DocumentBuilder, table: object) -> None:
     rows = [" | ".join(" ".join(str(cell.text).split()) for cell in row) for row in grid]
     for number, row in enumerate(rows):
         builder.add(row, "table", header=rows[0] if number else "", tight=number > 0)
-
-
-def require_docling() -> None:
-    """Raise SettingsError if docling is not installed."""
-    if find_spec("docling") is None:
-        raise SettingsError(
-            "ingest.pdf_reader is docling, but docling is not installed.",
-            hint="Run: uv pip install docling; or set ingest.pdf_reader: pdfium.",
-        )
 
 
 def create_converter() -> DoclingConverter:

@@ -3,6 +3,7 @@
 import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 
@@ -87,13 +88,10 @@ def page_lines(page: pypdfium2.PdfPage) -> list[PdfLine]:
     Each row of a table of numbers becomes one line, even if the file draws the table column by column. The lines of a
     rotated page are sorted from top to bottom. Raises UnreadablePage for a meaningless text layer.
     """
-    page_text = PageText(page)
-    try:
+    with closing(PageText(page)) as page_text:
         if page_text.is_unreadable():
             raise UnreadablePage
         lines = [line for line in _split_lines(page_text) if line.text]
-    finally:
-        page_text.close()
     if page.get_rotation() and all(line.right - line.left > line.top - line.bottom for line in lines):
         lines.sort(key=lambda line: (-line.top, line.left))
     return rows_by_height(merge_rows(lines))

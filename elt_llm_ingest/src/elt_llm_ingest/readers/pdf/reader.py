@@ -4,6 +4,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -101,13 +102,10 @@ def _render_page(page: pypdfium2.PdfPage) -> tuple[int, bytes]:
     """Render a page in grey as PGM; return the dots per inch (fewer for a huge page) and the picture."""
     inches = max(page.get_width() * page.get_height() / _POINTS_PER_INCH**2, 1e-6)
     dots = max(1, min(DOTS_PER_INCH, int((_MAX_PIXELS / inches) ** 0.5)))
-    bitmap = page.render(scale=dots / _POINTS_PER_INCH, grayscale=True)
-    try:
+    with closing(page.render(scale=dots / _POINTS_PER_INCH, grayscale=True)) as bitmap:
         width, height, stride = bitmap.width, bitmap.height, bitmap.stride
         shades = memoryview(bytes(bitmap.buffer))
         rows = b"".join(shades[row * stride : row * stride + width] for row in range(height))
-    finally:
-        bitmap.close()
     return dots, b"P5 %d %d 255\n" % (width, height) + rows
 
 
@@ -121,7 +119,6 @@ _LONGEST_NUMBER = 14  # characters in the number before a heading, such as "chap
 _MOST_TITLE_WORDS = 8  # words in an italic heading
 _NEARLY = 0.95  # the least ratio of two font sizes that may be equal
 _TITLE_LINES = 20  # lines that are searched for the title
-_NOT_TITLES = ("contents", "tableofcontents", "index")
 _LEVELS = 4  # the most heading levels by font size
 _NOT_WORDS = re.compile(r"[\W_]+")
 
@@ -277,7 +274,7 @@ def find_title(lines: Sequence[PdfLine], body: float) -> str:
     while last + 1 in candidates and lines[last + 1].size >= least and last - first < 3:
         last += 1
     title = " ".join(line.text for line in lines[first : last + 1])
-    return "" if len(title) > _LONGEST or _title_key(title) in _NOT_TITLES else title
+    return "" if len(title) > _LONGEST or _title_key(title) in ("contents", "tableofcontents", "index") else title
 
 
 Key = TypeVar("Key")
@@ -430,10 +427,8 @@ class PdfReader(DocumentReader):
         except pypdfium2.PdfiumError as error:
             reason = _REASONS.get(error.err_code or 0, f"cannot be opened as PDF: {error}")
             raise UnreadableDocument(reason) from error
-        try:
+        with closing(pdf):
             return _Pages(pdf, path.stem, self._ocr).document()
-        finally:
-            pdf.close()
 
 
 class _Pages:
@@ -467,30 +462,24 @@ class _Pages:
 
     def _lines(self, number: int) -> list[PdfLine]:
         try:
-            page = self.pdf[number]
-            try:
+            with closing(self.pdf[number]) as page:
                 return page_lines(page)
-            except UnreadablePage:
-                self.unreadable.append(number + 1)
-                return []
-            finally:
-                page.close()
+        except UnreadablePage:
+            self.unreadable.append(number + 1)
         except pypdfium2.PdfiumError:
             self.damaged.append(number + 1)
-            return []
+        return []
 
     def _run_ocr(self, contents: list[list[PdfParagraph]]) -> None:
         if self.ocr is None:
             return
         for number in self.empty:
-            page = self.pdf[number - 1]
             try:
-                contents[number - 1] = self.ocr.read(page)
+                with closing(self.pdf[number - 1]) as page:
+                    contents[number - 1] = self.ocr.read(page)
             except TesseractFailed as error:
                 self.ocr_failure = str(error)
                 return
-            finally:
-                page.close()
             if contents[number - 1]:
                 self.read_by_ocr.append(number)
 
