@@ -1,7 +1,8 @@
 """Numbers and pages of citations."""
 
+import pytest
 from elt_llm_core.text.outline import Outline
-from elt_llm_query.grounding.citations import Quote, add_locations, number_quotes
+from elt_llm_query.grounding.citations import Quote, add_locations, number_quotes, split_statements
 from retrieval.chunks import make_chunk
 
 
@@ -22,3 +23,16 @@ def test_a_quote_after_a_page_break_is_cited_with_the_later_page() -> None:
 def test_citations_of_documents_without_pages_have_no_page() -> None:
     _, citations = number_quotes([Quote(make_chunk("One page."), 0, 9)])
     assert add_locations(citations, {"rules": Outline()})[0].page is None
+
+
+@pytest.mark.parametrize(
+    ("written", "claim"),
+    [
+        ("3. Children need a permit [1].", "Children need a permit."),
+        ("Step 3: Sign the form [1].", "Sign the form."),
+        ("3. March 2025 is the last day [1].", "3. March 2025 is the last day."),
+        ("3. März 2025 ist der letzte Tag [1].", "3. März 2025 ist der letzte Tag."),
+    ],
+)
+def test_the_number_of_a_list_item_is_no_claim_but_the_day_of_a_date_is(written: str, claim: str) -> None:
+    assert [statement.claim for statement in split_statements(written)] == [claim]

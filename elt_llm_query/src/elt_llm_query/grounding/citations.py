@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from elt_llm_core.results import Citation, RetrievedChunk
+from elt_llm_core.text.languages import alternatives, month_names
 from elt_llm_core.text.normalise import fold
 from elt_llm_core.text.outline import Outline
 from elt_llm_core.text.sentences import sentence_spans
@@ -17,6 +18,8 @@ _MARKS = _PATTERNS.part("marks")
 _MARK = re.compile(_MARKS)
 _AFTER_END = re.compile(rf"([.!?…][\"'”»)]{{0,2}})((?:{_MARKS}){{1,12}})(?=\s|$)")
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s|\*\*[^*]{1,80}\*\*:?\s*$)")
+_MONTHS = alternatives(month_names(folded=True))
+_LIST_NUMBER = re.compile(_PATTERNS.part("list_number").replace("MONTHS", _MONTHS))
 _BARE_REPLY = re.compile(r"(?:yes|no|ja|nein|correct|richtig|\d{1,3}|\w)[.!]*")
 _CONTENT = re.compile(r"[^\W_]{2,}|\d")
 _JOINTS = re.compile(r"; |, (?:and|but|while|whereas|und|aber|während|sowie) ")
@@ -67,7 +70,7 @@ def split_statements(text: str) -> list[AnswerStatement]:
         cited = tuple(dict.fromkeys(number for mark in _MARK.findall(written) for number in _numbers(mark)))
         bare = strip_citation_marks(written).strip()
         starts_line = not text[:start].rpartition("\n")[2].strip()
-        content = _without_start(_PATTERNS["list_number"], bare) if starts_line else bare
+        content = _without_start(_LIST_NUMBER, bare) if starts_line else bare
         rest = _without_start(_PATTERNS["opening"], strip_markup(content)[:_LONGEST])
         claim = "" if _claims_nothing(content) or _is_table_head(text, start, end) else rest[:1].upper() + rest[1:]
         statements.append(AnswerStatement(start, end, bare, claim, cited))
