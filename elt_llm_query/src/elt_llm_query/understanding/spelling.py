@@ -9,8 +9,7 @@ import re
 import string
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from threading import Lock
+from functools import cache, partial
 
 from elt_llm_core.index.searchable import AllowedChunks, Searchable
 from elt_llm_core.text.normalise import lower, split_words
@@ -24,35 +23,28 @@ _JOINTS = ("", "s", "es", "n", "en")
 _JOINING = frozenset({"da", "de", "fi", "hu", "nl", "no", "sv"})  # languages that write compounds as one word
 
 
-class WordDictionaries:
-    """The word forms in simplemma's dictionaries, which load in .1 to .5 s. Many threads may share one object."""
+def is_known(word: str, languages: Iterable[str]) -> bool:
+    """Return whether a dictionary contains the word in any capitalisation, or both parts of a compound word."""
+    return in_dictionary(word, languages) or any(
+        _is_compound(_dictionary(language), word) for language in _JOINING.intersection(languages)
+    )
 
-    def __init__(self) -> None:
-        self._loaded: dict[str, Mapping[str, str]] = {}
-        self._lock = Lock()
 
-    def know(self, word: str, languages: Iterable[str]) -> bool:
-        """Return whether a dictionary contains the word in any capitalisation, or both parts of a compound word."""
-        return self.hold(word, languages) or any(
-            _is_compound(self._forms(language), word) for language in _JOINING.intersection(languages)
-        )
+def in_dictionary(word: str, languages: Iterable[str]) -> bool:
+    """Return whether the dictionary of one of the languages contains the word in any capitalisation."""
+    return any(_has_form(_dictionary(language), word) for language in languages)
 
-    def hold(self, word: str, languages: Iterable[str]) -> bool:
-        """Return whether the dictionary of one of the languages contains the word in any capitalisation."""
-        return any(_has_form(self._forms(language), word) for language in languages)
 
-    def _forms(self, language: str) -> Mapping[str, str]:
-        with self._lock:
-            if language not in self._loaded:
-                # The compressed dictionary takes a tenth of the memory of the expanded one.
-                from simplemma.strategies.dictionaries.stream_dictionary_factory import StreamDictionaryFactory
+@cache
+def _dictionary(language: str) -> Mapping[str, str]:
+    """Return the word forms of simplemma's dictionary, which loads in .1 to .5 s, or nothing if it has none."""
+    # The compressed dictionary takes a tenth of the memory of the expanded one.
+    from simplemma.strategies.dictionaries.stream_dictionary_factory import StreamDictionaryFactory
 
-                try:
-                    code = _CODES.get(language, language)
-                    self._loaded[language] = StreamDictionaryFactory(cache_max_size=1).get_dictionary(code)
-                except ValueError:  # no dictionary of this language
-                    self._loaded[language] = {}
-            return self._loaded[language]
+    try:
+        return StreamDictionaryFactory(cache_max_size=1).get_dictionary(_CODES.get(language, language))
+    except ValueError:  # no dictionary of this language
+        return {}
 
 
 def _is_compound(forms: Mapping[str, str], word: str) -> bool:
@@ -237,7 +229,6 @@ class SpellingCorrector:
         """`languages` are the languages of the collections. Words in `kept` are never corrected."""
         self._vocabularies = [Vocabulary(one) for one in generations]
         self._searched = [one.has_keywords for one in generations]
-        self._dictionaries = WordDictionaries()
         self._languages = tuple(dict.fromkeys(languages))
         self._kept = kept
 
@@ -266,12 +257,12 @@ class SpellingCorrector:
         return left
 
     def _meant(self, word: str, question: str, language: str, searched: SearchedWords) -> str:
-        if self._dictionaries.know(word, (*self._languages, language)):
+        if is_known(word, (*self._languages, language)):
             return ""
         named = word[0].isupper() and language != "de" and not question.startswith(word)
         if named and len(word) < _SHORTEST_NAME:
             return ""
-        is_real = partial(self._dictionaries.hold, languages=self._languages)
+        is_real = partial(in_dictionary, languages=self._languages)
         best = nearest_word(lower(word), searched, is_real, two=not named)
         if named and is_real(best):  # a capitalised word is not a mistyped common word
             return ""
