@@ -84,6 +84,21 @@ def test_both_table_rows_that_a_question_names_are_quoted() -> None:
     assert [citation.excerpt for citation in answer.citations] == ["| Fridge A | drinks |", "| Fridge C | salad |"]
 
 
+OFFICES = "| City | Staff | Phone |\n|---|---|---|\n| Berlin | 12 | 030 555 |\n| Paris | 7 | 01 555 |\n"
+FEES = "The late fee of Berlin is 45 euro. The notice period in Paris is three months."
+
+
+def test_a_table_row_that_only_names_the_place_of_the_question_is_not_quoted_instead_of_the_sentence_that_answers() -> (
+    None
+):
+    chunks = [make_chunk(OFFICES, "offices.csv"), make_chunk(FEES, "rules.md")]
+    answer = make_answerer(abstain=False).answer("How much is the late fee of Berlin?", chunks)
+    assert answer.citations[0].excerpt == "The late fee of Berlin is 45 euro."
+    assert not any("030 555" in citation.excerpt for citation in answer.citations)
+    staff = make_answerer(abstain=False).answer("How many staff does Berlin have?", chunks)
+    assert [citation.excerpt for citation in staff.citations] == ["| Berlin | 12 | 030 555 |"]
+
+
 def test_all_table_rows_may_be_quoted_if_the_question_names_no_row() -> None:
     answer = make_answerer(abstain=False).answer("What does a fridge hold?", [make_chunk(FRIDGES)])
     assert len(answer.citations) == 3

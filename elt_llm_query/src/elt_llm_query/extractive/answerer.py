@@ -252,10 +252,17 @@ def find_asked_row(
 
     The question must contain all words of the row's label, and the table must have a column for every year in the
     question. Of several such rows, the row whose chunk has the most words of the question wins, then the longest label.
+    No row is returned if another sentence has a higher score and more words of the question than the row with its
+    headings: "Berlin | 12" does not answer how high the late fee of Berlin is.
     """
     if question.expects not in _VALUES or question.kind == "yes_no":
         return None
     years, asked = years_in(question.text), set(stems(question.text))
+
+    def shared_words(one: ScoredSentence) -> int:
+        chunk, candidate = chunks[one.candidate.chunk], one.candidate
+        return len(asked & set(stems(f"{chunk.context} {chunk.section or ''} {candidate.lead} {candidate.text}")))
+
     found: list[tuple[int, int, float, ScoredSentence]] = []
     for one in scored:
         label = set(stems(row_label(one.candidate.text))) if one.candidate.kind == "row" else set()
@@ -265,7 +272,9 @@ def find_asked_row(
             chunk = chunks[one.candidate.chunk]
             shared = asked & set(stems(f"{chunk.context} {chunk.section or ''} {chunk.text}"))
             found.append((len(shared), len(label), one.score, one))
-    return max(found, key=lambda entry: entry[:3])[3] if found else None
+    row = max(found, key=lambda entry: entry[:3])[3] if found else None
+    better = (one for one in scored if row and one.candidate.kind != "row" and one.score > row.score)
+    return None if row and any(shared_words(one) > shared_words(row) for one in better) else row
 
 
 def _table_of(sentence: ScoredSentence) -> tuple[str, str]:
