@@ -395,8 +395,6 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
     contain each of these models. Documents that do not fulfil their collection's `conditions` affect no result.
     Raises UsageError, UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError, SettingsError.
     """
-    _check_is_list("collections", collections)
-    _check_is_list("prefixes", prefixes)
     with ExitStack() as opened:
         store, names = _open_store_for(place, collections, prefixes, opened)
         models, allowed = _as_models(embedding or create_embedding(settings)), conditions or {}
@@ -422,8 +420,10 @@ def _open_store_for(
 ) -> tuple[Store, list[str]]:
     """Open the store. Also return the names in `collections`, and of all collections that start with a prefix.
 
-    Each name is returned once. Raises UsageError if there would be none.
+    Each name is returned once. Raises UsageError if there would be none, or if a text is given instead of a list.
     """
+    _check_is_list("collections", collections)
+    _check_is_list("prefixes", prefixes)
     store = opened.enter_context(open_store(place))
     known = [record.name for record in store.collections.all()]
     matched = [name for prefix in prefixes for name in known if name.startswith(prefix)]
