@@ -164,6 +164,34 @@ def test_an_empty_question_is_refused(question: str, data_dir: Path) -> None:
         engine.ask(question)
 
 
+@pytest.mark.parametrize("top_k", [0, -1, -3])
+def test_a_number_of_chunks_below_one_is_refused(top_k: int, data_dir: Path) -> None:
+    with opened(data_dir, "ship") as engine, pytest.raises(UsageError, match=f"top_k is {top_k};") as refused:
+        engine.search(TALL, top_k=top_k)
+    assert "1 or more" in refused.value.hint
+
+
+def test_a_text_where_a_list_is_expected_is_refused_with_the_right_form(data_dir: Path) -> None:
+    with opened(data_dir, "ship") as engine:
+        for ask in (engine.search, engine.ask):
+            with pytest.raises(UsageError, match=r"where='source=mast\.md' is a text") as refused:
+                ask(TALL, where="source=mast.md")
+            assert refused.value.hint == "Write where=['source=mast.md']."
+    with pytest.raises(UsageError, match="collections='ship' is a text") as refused:
+        open_engine(FAKE, data_dir, "ship")
+    assert refused.value.hint == "Write collections=['ship']."
+    with pytest.raises(UsageError, match="prefixes='port' is a text"):
+        open_engine(FAKE, data_dir, [], prefixes="port")
+
+
+def test_a_closed_engine_is_named_in_the_error(data_dir: Path) -> None:
+    with opened(data_dir, "ship") as engine:
+        engine.ask(TALL)
+    for ask in (engine.search, engine.ask):
+        with pytest.raises(UsageError, match="The engine over ship is closed"):
+            ask(TALL)
+
+
 def test_an_embedding_model_other_than_that_of_the_collection_is_refused_with_a_hint_to_rebuild(data_dir: Path) -> None:
     with pytest.raises(FingerprintMismatch) as refused:
         open_engine(FAKE, data_dir, ["ship"], embedding=FakeEmbedding(version="2"))

@@ -135,6 +135,12 @@ def _without(collections: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"collection!={name}" for name in collections)
 
 
+def _check_is_list(argument: str, value: Sequence[str]) -> None:
+    """Raise UsageError for a text, whose letters would be taken for the elements of a list."""
+    if isinstance(value, str):
+        raise UsageError(f"{argument}={value!r} is a text, not a list.", hint=f"Write {argument}=[{value!r}].")
+
+
 class Engine(Closeable):
     """Searches generations and answers questions from them. Many threads may share one engine.
 
@@ -166,7 +172,7 @@ class Engine(Closeable):
         Only the first answer contains the calibration's notes.
         """
         models = _as_models(embedding)
-        self._resources = ExitStack()
+        self._resources, self._closed = ExitStack(), False
         self._notes = tuple(notes)
         self._calibration, self._first_notes = calibration, calibration.notes
         self.generations, self.llm = tuple(generations), llm
@@ -198,6 +204,8 @@ class Engine(Closeable):
         `explain` adds a trace stage with the outcome of each candidate. Model calls stop once `cancelled` returns True.
         Raises UsageError, RetrievalError.
         """
+        self._check_is_open()
+        _check_is_list("where", where)
         left_out = self._left_out(question, everything=everything)
         where = (*where, *_without(left_out))
         found = self._pipeline.search(question, top_k=top_k, where=where, strategy=strategy, cancelled=cancelled)
@@ -258,6 +266,7 @@ class Engine(Closeable):
         There are at most `answer.further_steps` searches, and none without a language model. `ask` sends a prompt to
         the language model and returns the reply. Raises the errors of `ask` and RetrievalError.
         """
+        self._check_is_open()
         return list(chunks) if self._writer is None else self._writer.search_further(question, chunks, ask)
 
     def _left_out(self, question: str, *, everything: bool) -> tuple[str, ...]:
@@ -287,7 +296,13 @@ class Engine(Closeable):
 
     def close(self) -> None:
         """Stop the threads, unpin the generations (so that they can be deleted), and close what was passed to `own`."""
+        self._closed = True
         self._resources.close()
+
+    def _check_is_open(self) -> None:
+        if self._closed:
+            names = ", ".join(one.collection for one in self.generations)
+            raise UsageError(f"The engine over {names} is closed.", hint="Ask within its `with` block or open one.")
 
     def _create_answerer(self, embedding: EmbeddingModel, *, cite: bool = True) -> ExtractiveAnswerer:
         return ExtractiveAnswerer(
@@ -405,8 +420,10 @@ def _open_store_for(
 ) -> tuple[Store, list[str]]:
     """Open the store. Also return the names in `collections`, and of all collections that start with a prefix.
 
-    Each name is returned once. Raises UsageError if there would be none.
+    Each name is returned once. Raises UsageError if there would be none, or if a text is given instead of a list.
     """
+    _check_is_list("collections", collections)
+    _check_is_list("prefixes", prefixes)
     store = opened.enter_context(open_store(place))
     known = [record.name for record in store.collections.all()]
     matched = [name for prefix in prefixes for name in known if name.startswith(prefix)]

@@ -130,9 +130,11 @@ class SearchPipeline(Closeable):
         """Return at most `top_k` chunks, best first, that fulfil all filters in `where` and the settings.
 
         By default, `top_k` and `strategy` are those of the settings. Once `cancelled` returns True, model calls of the
-        search stop, and the result is not cached. Raises UsageError for a question without words, an unknown strategy
-        and invalid filters, RetrievalError if every retriever of every collection failed.
+        search stop, and the result is not cached. Raises UsageError for a question without words, an unknown strategy,
+        a `top_k` below 1 and invalid filters, RetrievalError if every retriever of every collection failed.
         """
+        if top_k is not None and top_k < 1:
+            raise UsageError(f"top_k is {top_k}; at least 1 chunk is returned.", hint="Pass 1 or more, or None.")
         conditions = parse_conditions((*self.query.where, *where))
         chosen = self._strategies.get(strategy or self.query.strategy)
         if chosen is None:

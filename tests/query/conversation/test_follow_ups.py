@@ -15,7 +15,7 @@ from processes.command_line import QUESTIONS
 
 LABEL, PHRASE = "another code or number in the same question", "another phrase in the same question"
 SUBJECT, ASKING = "another subject of the same question", "other asking words in the same question"
-TIME = "another time in the same question"
+TIME, NAME = "another time in the same question", "another name in the same question"
 APPENDED, TOPIC = "the last question, about this", "with the last topic"
 DRAW = "When is the draw for the spring cup made?"
 FEE = "Wie hoch ist die Gebühr für Senioren?"
@@ -60,6 +60,22 @@ CASES = [
     ("Wie lange dauert eine Leihe?", "und ein Transfer?", SUBJECT, "Wie lange dauert ein Transfer?"),
     ("Wie lange werden Aufnahmen aufbewahrt?", "und Akten?", SUBJECT, "Wie lange werden Akten aufbewahrt?"),
     ("Was zahlen Studenten für eine Karte?", "und Kinder?", SUBJECT, "Was zahlen Kinder für eine Karte?"),
+    ("In which room is Lily Chan?", "And Ben Okafor?", NAME, "In which room is Ben Okafor?"),
+    ("In which room is Lily Chan?", "What about Ben?", NAME, "In which room is Ben?"),
+    ("What is Lily Chan's room?", "and Ben Okafor's?", NAME, "What is Ben Okafor's room?"),
+    ("Where does Will Smith sit?", "Ben Okafor?", APPENDED, "…, Ben Okafor?"),
+    ("Where does Jan Šimek sit?", "and J. R. Tour van der Berg?", NAME, "Where does J. R. Tour van der Berg sit?"),
+    ("Is Lily Chan on duty on Monday?", "and Ben Okafor?", NAME, "Is Ben Okafor on duty on Monday?"),
+    ("Who is the Data Owner of Globex?", "and Acme?", NAME, "Who is the Data Owner of Acme?"),
+    ("Where is the Averell Cup?", "and the Corran Bridge?", NAME, "Where is the Corran Bridge?"),
+    ("Where is the Averell Cup?", "and Lily Chan?", APPENDED, "…, Lily Chan?"),
+    ("Does Lily Chan work in Berlin?", "and Hamburg?", APPENDED, "…, Hamburg?"),
+    ("What Is The Fee For Seniors?", "and Juniors?", APPENDED, "…, Juniors?"),
+    ("Who uses Windows 11?", "and Linux?", APPENDED, "…, Linux?"),
+    ("Who trains Lily Chan?", "Juniors?", APPENDED, "…, Juniors?"),
+    ("In welchem Raum ist Lily Chan?", "Und Ben Okafor?", NAME, "In welchem Raum ist Ben Okafor?"),
+    ("Wann wurde Frau Chan eingestellt?", "Und Herr Okafor?", NAME, "Wann wurde Herr Okafor eingestellt?"),
+    ("Wie viel Liter Wasser braucht sie?", "und Pumpe Nord?", APPENDED, "…, Pumpe Nord?"),
     (DRAW, "where?", ASKING, "Where is the draw for the spring cup made?"),
     ("When was the club founded?", "in which town?", ASKING, "In which town was the club founded?"),
     ("What is the ban for abuse?", "is there a course too?", TOPIC, "is there a course too (ban abuse)?"),
@@ -92,6 +108,9 @@ ALONE = [
     "Which philosophies underlie medicine?",
     "Wie viele Baumarten gibt es im Regenwald?",
     "What is one of the laws of motion?",
+    "And what is the room of Dora Pike?",
+    "And what does Dora Pike do?",
+    "Und was ist der Raum von Dora Pike?",
     "thanks",
     "ok!",
 ]

@@ -10,15 +10,17 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from elt_llm_core.text.languages import load_language
 from elt_llm_core.text.normalise import fold, words
 from elt_llm_core.text.stems import KeywordTokeniser
 
 from elt_llm_query.understanding.patterns import PatternFile
-from elt_llm_query.understanding.question import numbers_of, parse_question, question_language
+from elt_llm_query.understanding.question import MONTHS, numbers_of, parse_question, question_language
 
 _PATTERNS: Final = PatternFile(__file__)
 _ARTICLE, _BOUNDARIES, _PHRASE, _VERB = map(_PATTERNS.part, ("article", "boundaries", "phrase", "verb"))
 _SINGULAR: Final = MappingProxyType({"are": "is", "were": "was", "do": "does"})
+_CALENDAR: Final = MONTHS.union(*(load_language(code).lists["weekdays"] for code in ("en", "de")))
 _MOST_WORDS = 5  # of a fragment with only a code or a number
 _SHORT = 5  # words; a longer text without a pronoun or "what about" is a complete question
 _SHORT_CONNECTED = 8  # the same, for a text that starts with "and" or "what about"
@@ -92,6 +94,38 @@ def swap_time(fragment: str, last: str) -> str:
     if not times:
         return f"{last.rstrip('?!. ')} {fragment}?"
     return f"{last[: times[-1].start()]}{fragment}{last[times[-1].end() :]}"
+
+
+def swap_name(fragment: str, last: str) -> str:
+    """Replace the only name in the last question: "Where is Lily Chan?" and "Ben Okafor" give "Where is Ben Okafor?".
+
+    A name with "the" replaces only a name with "the". Return an empty text if `fragment` is not only a name, or if
+    the last question contains no such name or several.
+    """
+    fragment = _PATTERNS["possessive_name"].sub("", fragment)
+    language = question_language(last)
+    now = _PATTERNS["name"].fullmatch(fragment)
+    if not now or not _is_name(now, language):
+        return ""
+    names = [name for name in _PATTERNS["name"].finditer(last) if _is_name(name, language)]
+    alike = [name for name in names if bool(name["article"]) == bool(now["article"])]
+    return _replace_span(last, *alike[0].span(), fragment) if len(alike) == 1 else ""
+
+
+def _is_name(match: re.Match[str], language: str) -> bool:
+    """Return whether capitalised words are a name, not an abbreviation, a date or the first word of a question.
+
+    German nouns are capitalised too, so a German name has at least two words.
+    """
+    parts, before = match["name"].split(), match.string[: match.start()]
+    titled = [part for part in parts if part[0].isupper()]  # without "van" and "de"
+    if match["name"].isupper() or any(_PATTERNS["function"].fullmatch(part) for part in titled):
+        return False
+    if all(fold(part).rstrip("s") in _CALENDAR for part in parts):
+        return False
+    if language == "de":
+        return len(parts) > 1 and (not before or bool(_PATTERNS["before_german_name"].search(before)))
+    return len(parts) > 1 or bool(before) or match.end() == len(match.string)
 
 
 def _match_ending(fragment: str) -> tuple[str, str]:
@@ -193,12 +227,14 @@ def rewrite_by_rules(question: str, before: Sequence[EarlierTurn]) -> RewrittenQ
         not rest.endswith("?") and not _PATTERNS["preposition"].match(rest) and len(_content(rest, tokeniser)) > 1
     )
     is_search = not connected and may_be_search
-    swapped_part = _swap_part(rest, last, tokeniser, may_be_subject=not is_search)
+    # A single word is capitalised at the start of a text, whether it is a name or not.
+    may_be_name = connected or (not is_search and " " in rest)
+    swapped_part = _swap_part(rest, last, tokeniser, may_be_subject=not is_search, may_be_name=may_be_name)
     return swapped_part or (RewrittenQuestion(text) if is_search else _append_fragment(rest, last, tokeniser))
 
 
 def _swap_part(
-    rest: str, last: EarlierTurn, tokeniser: KeywordTokeniser, *, may_be_subject: bool
+    rest: str, last: EarlierTurn, tokeniser: KeywordTokeniser, *, may_be_subject: bool, may_be_name: bool
 ) -> RewrittenQuestion | None:
     """Apply the first rule whose result contains all words of the follow-up. Return None if there is no such rule."""
     fragment = rest.rstrip("?!. ")
@@ -207,6 +243,8 @@ def _swap_part(
         ("another time in the same question", swap_time),
         ("another phrase in the same question", swap_phrase),
     ]
+    if may_be_name:
+        rules.append(("another name in the same question", swap_name))
     if may_be_subject and not _has_verb(fragment) and len(_content(fragment, tokeniser)) <= _MOST_EXCHANGED:
         rules.append(("another subject of the same question", swap_subject))
     named = {word for name in parse_question(fragment, tokeniser).names for word in words(name)}
@@ -236,8 +274,9 @@ def _depends_on_earlier(rest: str, connected: bool, tokeniser: KeywordTokeniser)
     ):
         return False
     # A question with its own subject is complete.
-    asks = _has_verb(rest) or (not connected and bool(_PATTERNS["asking_things"].match(rest)))
-    named = not connected and bool(parse_question(rest, tokeniser).names)
+    whole = bool(_PATTERNS["whole"].match(rest))
+    named = (whole or not connected) and bool(parse_question(rest, tokeniser).names)
+    asks = _has_verb(rest) or (whole and named) or (not connected and bool(_PATTERNS["asking_things"].match(rest)))
     return not (asks and (named or len(_content(rest, tokeniser)) > 1))
 
 
