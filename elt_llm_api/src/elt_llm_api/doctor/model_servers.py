@@ -141,7 +141,7 @@ def _check_models(settings: Settings, wanted: dict[str, str]) -> CheckVerdict:
     return ok(f"{settings.ollama.base_url} has {used}" + (f"; also {_name_list(others)}" if others else ""))
 
 
-# For each use of a model: the capability that it needs, what is said of a model without it, and the hint.
+# For each use of a model: the capability that it needs, the words for a model without it, and the hint.
 _CAPABILITIES = {
     "embedding": (
         "embedding",
