@@ -121,6 +121,11 @@ class Review(EnterpriseRecord):
     reviewed_at: str = Field("", description="ISO 8601; empty while pending.")
     stale: bool = Field(False, description="Whether the row has changed since the review.")
 
+    @property
+    def current_status(self) -> ReviewStatus:
+        """The status of the row as it is now: PENDING if it has changed since its approval or rejection."""
+        return "PENDING" if self.stale and self.status in {"APPROVED", "REJECTED"} else self.status
+
 
 class Row(EnterpriseRecord):
     """A term, entity, relationship or rule. `key` is the same in every run, and unique in the table."""

@@ -133,6 +133,8 @@ def exit_with_replacement(old: str, new: str) -> NoReturn:
 
 
 def nearest_names(wrong: str, known: Sequence[str]) -> str:
-    """Return a hint that lists the known names most similar to `wrong`, else the first five, or "" if none is known."""
-    near = difflib.get_close_matches(wrong, known, n=3, cutoff=0.5) or list(known[:5])
-    return f"Nearest: {', '.join(near)}." if near else ""
+    """Return a hint with the names similar to `wrong`; if none is, with the first five names; "" if none is known."""
+    if near := difflib.get_close_matches(wrong, known, n=3, cutoff=0.5):
+        return f"Nearest: {', '.join(near)}."
+    more = f" and {len(known) - 5:,} more" if len(known) > 5 else ""
+    return f"Known: {', '.join(known[:5])}{more}." if known else ""

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 from elt_llm_consumer.catalog.job import CatalogJob
+from elt_llm_consumer.coverage.job import CoverageJob
 from elt_llm_consumer.evidence import Cell, JobResult, Row
 from elt_llm_consumer.jobs.context import JobContext
-from elt_llm_core.enterprise import FactSheet
+from elt_llm_core.enterprise import EnterpriseModel, Entity, FactSheet
 from elt_llm_core.errors import ModelUnavailable, UnusableReply, UsageError
 from elt_llm_core.models.fakes import ScriptedLLM
 from elt_llm_core.settings.tree import Settings
@@ -264,3 +265,47 @@ def test_the_job_file_can_select_the_definition_patterns() -> None:
     ]
     terms = [sum(task.table == "entities" for task in job.tasks()) for job in told]
     assert terms == [len(MODEL.model.entities) + 3, len(MODEL.model.entities)]
+
+
+_TWICE = (
+    ("7", "Meter Reading", "07"),
+    ("8", "Meter Reading", "08"),
+    ("8~2", "Pump", "08"),
+    ("9", "Critical Gauge", ""),
+)
+_DEFINED = """# Definitions
+
+| Term | Meaning |
+|---|---|
+| Meter Reading | The number that a meter shows. |
+| CG | Critical Gauge |
+"""
+
+
+def _of_duplicates() -> JobContext:
+    entities = tuple(
+        Entity(id=key, name=name, type="DataObject", fact_sheet_id=number, domain="Water")
+        for key, name, number in _TWICE
+    )
+    return context_of({"a.md": _DEFINED}, model=replace(model_of({}), model=EnterpriseModel(entities=entities)))
+
+
+@pytest.mark.parametrize(("make", "field"), [(CatalogJob, "formal_definition"), (CoverageJob, "defined")])
+def test_entities_of_one_name_have_the_same_definition_and_are_noted(
+    make: type[CatalogJob] | type[CoverageJob], field: str
+) -> None:
+    job = make(_of_duplicates())
+    result = job.result([task.row(task.material(), None) for task in job.tasks()])
+    verdicts = {row.key: row.cells[field].verdict for row in result.tables[0].rows}
+    assert verdicts == {"7": "found", "8": "found", "8~2": "absent", "9": "absent"}
+    assert result.notes == (
+        "Entities of the model with the same name: Meter Reading (7), Meter Reading (8).",
+        "Entities of the model with the same id: Meter Reading (8), Pump (8~2).",
+    )
+
+
+def test_a_definition_without_a_meaning_is_quoted_in_the_reason() -> None:
+    job = CatalogJob(_of_duplicates())
+    result = job.result([task.row(task.material(), None) for task in job.tasks()])
+    gauge = row_of(result, "Critical Gauge").cells["formal_definition"]
+    assert gauge.note == "The texts give no meaning of the entity, only: Critical Gauge"

@@ -4,8 +4,9 @@ import csv
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
-from elt_llm_consumer.evidence import JobResult, Row, Table, found_cell
+from elt_llm_consumer.evidence import JobResult, Review, ReviewStatus, Row, Table, found_cell
 from elt_llm_consumer.export.glossary_tools import qualified_name, write_datahub, write_openmetadata, write_purview
 
 from tests.consumer.export.sample_results import catalog_result, evidence_of, glossary_result
@@ -210,3 +211,27 @@ def test_a_formula_after_spaces_or_invisible_characters_is_exported_as_text(tmp_
     table = Table(name="terms", columns=("definition",), rows=tuple(rows))
     content = purview(JobResult(job="hard", kind="glossary", tables=(table,)), tmp_path)
     assert all(row["Definition"].startswith("'") for row in content)
+
+
+@pytest.mark.parametrize(
+    ("status", "stale", "expected"),
+    [
+        ("APPROVED", False, ("Approved", "Approved", "APPROVED", None)),
+        ("APPROVED", True, ("Draft", "Draft", "PENDING", "APPROVED")),
+        ("REJECTED", True, ("Draft", "Draft", "PENDING", "REJECTED")),
+        ("NEEDS_CLARIFICATION", True, ("Alert", "Draft", "NEEDS_CLARIFICATION", "NEEDS_CLARIFICATION")),
+    ],
+)
+def test_a_term_that_has_changed_since_its_approval_or_rejection_is_a_draft_in_every_tool(
+    status: ReviewStatus, stale: bool, expected: tuple[str | None, ...], tmp_path: Path
+) -> None:
+    cells = {"definition": found_cell("30 months.", [evidence_of("30 months.")])}
+    row = Row(key="w", name="Window", cells=cells, review=Review(status=status, reviewer="Ann", stale=stale))
+    result = JobResult(job="j", kind="glossary", tables=(Table(name="terms", columns=("definition",), rows=(row,)),))
+    properties = datahub(result, tmp_path)["nodes"][0]["terms"][0]["custom_properties"]
+    assert (
+        purview(result, tmp_path)[0]["Status"],
+        openmetadata(result, tmp_path)[0]["glossaryStatus"],
+        properties["review_status"],
+        properties.get("stale_review_status"),
+    ) == expected

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from browsing.browser import open_browser
-from elt_llm_consumer.evidence import JobResult, Row, Table, absent_cell, found_cell
+from elt_llm_consumer.evidence import JobResult, Review, Row, Table, absent_cell, found_cell
 from elt_llm_consumer.export.html import html_report
 from playwright.sync_api import Browser, Page
 
@@ -126,6 +126,17 @@ def test_search_and_filters_show_only_the_matching_rows(browser: Browser, tmp_pa
     page.get_by_label("Any review status").select_option("REJECTED")
     assert names.all_inner_texts() == ["Rate_of; Pay v1.2"]
     assert page.get_by_role("status").inner_text() == "1 of 4"
+
+
+def test_the_filter_by_review_status_separates_stale_reviews(browser: Browser, tmp_path: Path) -> None:
+    cells = {"definition": found_cell("30 months.", [evidence_of("30 months.")])}
+    reviews = {"Window": Review(status="APPROVED", stale=True), "Fee": Review(status="APPROVED")}
+    rows = tuple(Row(key=name, name=name, cells=cells, review=review) for name, review in reviews.items())
+    table = Table(name="terms", columns=("definition",), rows=rows)
+    page = opened(browser, JobResult(job="j", kind="glossary", tables=(table,)), tmp_path).page
+    for status, name in (("APPROVED", "Fee"), ("APPROVED (the row has changed since)", "Window")):
+        page.get_by_label("Any review status").select_option(status)
+        assert page.locator(".row .name").all_inner_texts() == [name]
 
 
 def test_the_coverage_map_counts_coverage_classes_by_domain_and_links_to_their_rows(

@@ -4,7 +4,16 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from elt_llm_consumer.evidence import JobResult, Row, Table, absent_cell, found_cell, group_by_domain
+from elt_llm_consumer.evidence import (
+    Cell,
+    Curation,
+    JobResult,
+    Row,
+    Table,
+    absent_cell,
+    found_cell,
+    group_by_domain,
+)
 from elt_llm_consumer.export.csv import EVIDENCE_COLUMNS, REVIEW_COLUMNS, column_names, write_csv
 from elt_llm_consumer.export.text import escape_formula, unescape_formula
 from elt_llm_consumer.export.xlsx import fit_cell_text, write_xlsx
@@ -172,3 +181,29 @@ def test_equal_results_give_byte_identical_files(result: JobResult, tmp_path: Pa
     [one], [other] = write_xlsx(result, tmp_path / "a.xlsx"), write_xlsx(result, tmp_path / "b.xlsx")
     assert one.read_bytes() == other.read_bytes()
     assert openpyxl.load_workbook(BytesIO(one.read_bytes())).properties.created.year == 2000
+
+
+def test_a_review_sheet_shows_the_note_of_every_cell_and_who_set_a_curated_value_and_why(tmp_path: Path) -> None:
+    replaced = "The curated value replaces an absent value."
+    by = Curation(by="Desk", at="2026-01-31", reason="The board decided so.")
+    curated = Cell(
+        value="V",
+        verdict="found",
+        evidence=(evidence_of("V"),),
+        method="curated",
+        confidence=1,
+        note=replaced,
+        curation=by,
+    )
+    used = found_cell("Part A", [evidence_of("Part A")], note="60 more sections use the term.")
+    row = Row(key="k", name="Fee", cells={"definition": curated, "used_in": used})
+    table = Table(name="terms", columns=("definition", "used_in"), rows=(row,))
+    sheet, evidence = write_csv(JobResult(job="j", kind="glossary", tables=(table,)), tmp_path / "j.csv")
+    [line] = rows_of(sheet)
+    assert line["definition: evidence"].splitlines() == [
+        "handbook.pdf, page 8",
+        "Curated by Desk, 2026-01-31: The board decided so.",
+        replaced,
+    ]
+    assert line["used_in: evidence"].splitlines() == ["handbook.pdf, page 8", "60 more sections use the term."]
+    assert [one["curation_reason"] for one in rows_of(evidence)] == ["The board decided so.", ""]

@@ -63,3 +63,26 @@ def test_the_difference_of_any_two_texts_is_described_in_one_sentence(one: str, 
     expected = describe_difference(DefinitionText(one, ("a.md",)), DefinitionText(other, ("b.md",)))
     assert expected.endswith(".")
     assert expected == describe_difference(DefinitionText(one, ("a.md",)), DefinitionText(other, ("b.md",)))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (_MONTHS.format(36), _MONTHS.format(24), "One definition in a.md has 36, another in b.md and a.md has 24."),
+        (
+            "Goods not kept here.",
+            "Goods kept here.",
+            'One definition in a.md has "not", another in b.md and a.md does not.',
+        ),
+        (
+            "Goods kept here.",
+            "Goods not kept here.",
+            'One definition in b.md and a.md has "not", another in a.md does not.',
+        ),
+        ("the head of a ward", "whoever owns it", "a.md and b.md have different definitions."),
+    ],
+)
+def test_a_document_with_both_definitions_does_not_seem_to_contradict_itself(
+    one: str, other: str, expected: str
+) -> None:
+    assert describe_difference(DefinitionText(one, ("a.md",)), DefinitionText(other, ("b.md", "a.md"))) == expected

@@ -4,7 +4,7 @@ import random
 from itertools import product
 
 import pytest
-from elt_llm_consumer.names.joins import JoinPair, JoinResult, NamedItem, join_names
+from elt_llm_consumer.names.joins import JoinPair, JoinResult, NamedItem, join_equal_names, join_names
 from elt_llm_consumer.names.names import Names
 from elt_llm_query.understanding.aliases import aliases_from
 from hypothesis import given
@@ -109,3 +109,11 @@ def test_joins_are_one_to_one_complete_and_independent_of_order(
 def test_similar_pairs_of_names_are_found_without_comparing_all_pairs(left: str, right: str) -> None:
     many = [f"{first} {second}" for first, second in product("ABCDEFGHIJ", "KLMNOPQRST")]
     assert {(left, right, "fuzzy")} <= _pairs(_joined([left, *many], [right]))
+
+
+def test_items_of_equal_names_share_the_joined_item_if_it_holds_for_the_name() -> None:
+    left = [NamedItem(key, name) for key, name in (("1", "Meter Reading"), ("2", "Meter readings"), ("3", "Pump"))]
+    one_to_one = join_names(left, [NamedItem("t", "Meter Reading"), NamedItem("u", "Tap")], _NAMES)
+    joined = join_equal_names(one_to_one, left, _NAMES)
+    assert _pairs(joined) == {("1", "t", "same"), ("2", "t", "same")}
+    assert (joined.left_alone, joined.right_alone) == (("3",), ("u",))

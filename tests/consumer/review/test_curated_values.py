@@ -1,10 +1,13 @@
 """Values curated by reviewers are applied to their rows, with author and date, and every problem is reported."""
 
 import json
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
+from elt_llm_consumer.evidence import JobResult, Row, Table
+from elt_llm_consumer.review.curated import CuratedValues, ValueOverride
 from elt_llm_consumer.runner.plan import RowSelection
 from elt_llm_core.errors import SettingsError
 from elt_llm_core.settings.loader import LoadedSettings
@@ -125,3 +128,13 @@ def test_two_curated_values_for_the_same_field_are_reported(tmp_path: Path) -> N
     cells, notes = _written(loaded)
     assert cells["Term 01"]["definition"]["value"] == "Something else."
     assert notes == ["2 curated values for one cell; the last one applies: terms, Term 01, definition."]
+
+
+def test_a_curated_value_whose_name_several_rows_have_is_reported_with_their_keys() -> None:
+    override = ValueOverride(table="terms", name="Fee", field="definition", value="V", by="Desk", at=date(2026, 1, 31))
+    curated = CuratedValues([override], "glossary")
+    rows = [Row(key=key, name="Fee", cells={}) for key in ("b", "a")]
+    table = Table(name="terms", columns=("definition",), rows=tuple(curated.row("terms", row) for row in rows))
+    assert curated.problems(JobResult(job="j", kind="glossary", tables=(table,))) == [
+        "Curated value for 2 rows: terms, Fee, definition. Give one key: a, b."
+    ]

@@ -155,7 +155,7 @@ def test_a_review_from_a_sheet_that_is_older_than_the_row_is_stale(loaded: Loade
     report = _import(loaded, *read_sheet(sheet))
     assert report.taken == 4
     assert report.notes == (
-        "row 2: 'Term 00' has another definition in the last output, so its review is stale."
+        "row 2: 'Term 00' differs from the last output in definition, so its review is stale."
         " To correct a value, put it into the file that sources.curated names",
     )
     run(loaded)
@@ -306,6 +306,19 @@ def test_a_review_of_a_row_whose_quote_changed_since_the_sheet_was_written_is_st
     sheet = loaded.project / "out" / "rules-glossary.terms.csv"
     [line] = [line for line in read_sheet(sheet) if line.key == "Term 00"]
     older = replace(line, status="APPROVED", reviewer="Ann", edition="0" * 12)
-    assert "another name, group or quote in the last output" in _import(loaded, older).notes[0]
+    assert "differs from the last output in its name, group or quotes" in _import(loaded, older).notes[0]
     run(loaded)
     assert _reviews(loaded)["Term 00"]["stale"]
+
+
+def test_a_changed_value_in_a_line_without_a_new_review_is_reported_without_a_word_about_a_review(
+    loaded: LoadedSettings,
+) -> None:
+    sheet = loaded.project / "out" / "rules-glossary.terms.csv"
+    [line] = [line for line in read_sheet(sheet) if line.key == "Term 00"]
+    report = _import(loaded, replace(line, values={**line.values, "definition": "a king"}))
+    assert report.notes == (
+        "row 2: 'Term 00' differs from the last output in definition."
+        " To correct a value, put it into the file that sources.curated names",
+    )
+    assert _import(loaded, replace(line, edition="0" * 12)).notes == ()

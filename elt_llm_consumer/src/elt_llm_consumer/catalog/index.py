@@ -25,6 +25,7 @@ from elt_llm_consumer.names.joins import (
     definition_names,
     entity_items,
     fact_sheet_items,
+    join_equal_names,
     join_names,
     term_items,
     term_name_key,
@@ -100,7 +101,9 @@ class CatalogIndex:
     @cached_property
     def to_terms(self) -> JoinResult:
         """The matches between defined terms (by key in `terms`) and entities of the types selected in the job file."""
-        return join_names(entity_items(self.selected), self._named_terms, self.names, self.section.least_likeness)
+        left = entity_items(self.selected)
+        joined = join_names(left, self._named_terms, self.names, self.section.least_likeness)
+        return join_equal_names(joined, left, self.names)
 
     @cached_property
     def terms_to_sheets(self) -> JoinResult:

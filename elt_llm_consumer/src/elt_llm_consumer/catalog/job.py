@@ -10,6 +10,7 @@ from elt_llm_consumer.catalog.tasks import CatalogTermTask, EntityTask, Relation
 from elt_llm_consumer.catalog.written_fields import field_writer
 from elt_llm_consumer.evidence import JobResult, Row, Table, group_by_domain
 from elt_llm_consumer.jobs.context import JobContext
+from elt_llm_consumer.jobs.corpus import duplicate_notes
 from elt_llm_consumer.jobs.tasks import RowTask
 
 _LEADING_COLUMNS = ("source", "handbook_term", "inventory_match", "proposed_domain", "domain_status")
@@ -54,7 +55,8 @@ class CatalogJob:
             Table(name=EntityTask.table, columns=used, rows=group_by_domain(entities)),
             Table(name=RelationshipTask.table, columns=drawn, rows=group_by_domain(relationships)),
         )
-        return self._context.result(self.kind, tables, self._figures(entities, relationships))
+        figures = self._figures(entities, relationships)
+        return self._context.result(self.kind, tables, figures, duplicate_notes(self._index.entities))
 
     def _figures(self, entities: Sequence[Row], relationships: Sequence[Row]) -> dict[str, int | float | str]:
         sources = Counter(str(row.cells["source"].value) for row in entities)

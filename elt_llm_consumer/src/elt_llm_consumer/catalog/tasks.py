@@ -56,6 +56,8 @@ def _source_cell(value: str | tuple[str, ...], evidence: Sequence[Evidence], not
     return found_cell(value, evidence) if evidence else inferred_cell(value, note)
 
 
+_NOT_DEFINED = "The texts do not define the entity."
+_NO_MEANING = "The texts give no meaning of the entity, only: {}"
 _VARIANT_RATIO = 85
 """Definitions of at least this similarity, in percent, count as variants of one definition."""
 
@@ -63,11 +65,11 @@ _VARIANT_RATIO = 85
 def _definition_field(definitions: Sequence[Definition], join: JoinPair | None) -> Cell:
     """Return the cell with the definition of the term to which an entity was joined; a conflict if definitions differ.
 
-    Definitions that only spell out an abbreviation or refer to another place are ignored.
+    Definitions that only spell out an abbreviation or refer to another place are only named in the note.
     """
-    defining = [one for one in definitions if not one.refers_to and one.pattern != "abbreviation" and " " in one.text]
+    defining = [one for one in definitions if one.gives_meaning]
     if not defining:
-        return absent_cell("The texts do not define the entity.")
+        return absent_cell(_NO_MEANING.format(definitions[0].text) if definitions else _NOT_DEFINED)
     different: list[Definition] = []
     for one in defining:
         if all(fuzz.token_set_ratio(one.text.casefold(), kept.text.casefold()) < _VARIANT_RATIO for kept in different):

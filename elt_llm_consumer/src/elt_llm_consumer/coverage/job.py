@@ -27,7 +27,7 @@ from elt_llm_consumer.evidence import (
 )
 from elt_llm_consumer.export.text import value_text
 from elt_llm_consumer.jobs.context import JobContext
-from elt_llm_consumer.jobs.corpus import ModelSource
+from elt_llm_consumer.jobs.corpus import ModelSource, duplicate_notes
 from elt_llm_consumer.jobs.sections import CoverageClass, CoverageThresholds
 from elt_llm_consumer.jobs.tasks import RowMaterial, RowTask
 from elt_llm_consumer.names.joins import (
@@ -35,6 +35,7 @@ from elt_llm_consumer.names.joins import (
     collect_aliases,
     definition_names,
     entity_items,
+    join_equal_names,
     join_names,
     term_items,
     term_name_key,
@@ -203,7 +204,10 @@ class CoverageJob:
 
     def tasks(self) -> Sequence[RowTask]:
         """Return one task per entity, in the order of the model."""
-        joined = {one.left: self._definitions.get(one.right, []) for one in self._joined.joins}
+        joined = {
+            pair.left: [one for one in self._definitions.get(pair.right, []) if one.gives_meaning]
+            for pair in self._joined.joins
+        }
         return [
             CoverageTask(self._context, self._model, one, self._mentions, joined.get(one.id, ()), self._rules)
             for one in self._entities
@@ -222,7 +226,7 @@ class CoverageJob:
             Table(name="domains", columns=DOMAIN_COLUMNS, rows=tuple(_domain_row(*it) for it in domains)),
             rules_table(self._context, self._entities, self._names, terms, self._rules, self._found),
         )
-        return self._context.result(self.kind, tables, _figures(tables))
+        return self._context.result(self.kind, tables, _figures(tables), duplicate_notes(self._entities))
 
     @cached_property
     def _entities(self) -> list[Entity]:
@@ -258,7 +262,8 @@ class CoverageJob:
 
     @cached_property
     def _joined(self) -> JoinResult:
-        return join_names(entity_items(self._entities), term_items(self._found), self._names)
+        left = entity_items(self._entities)
+        return join_equal_names(join_names(left, term_items(self._found), self._names), left, self._names)
 
 
 def _domain_row(name: str, rows: Sequence[Row]) -> Row:

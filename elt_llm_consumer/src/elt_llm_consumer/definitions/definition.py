@@ -37,6 +37,11 @@ class Definition:
     listed: bool = False
     """Whether this is a glossary entry that only spells out an abbreviation, as in "GM - General Meeting"."""
 
+    @property
+    def gives_meaning(self) -> bool:
+        """Whether it gives a meaning in several words, rather than another name or a reference to another place."""
+        return not self.refers_to and self.pattern != "abbreviation" and " " in self.text
+
 
 @dataclass(frozen=True)
 class DefinitionDraft:

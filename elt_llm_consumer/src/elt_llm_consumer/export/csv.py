@@ -19,7 +19,7 @@ EVIDENCE_COLUMNS = (
     *IDENTITY_COLUMNS,
     *("field", "value", "verdict", "method", "model", "confidence", "note"),
     *("source", "page", "section", "span", "quote", "score", "quote_hash", "document_hash"),
-    *("curated_by", "curated_at"),
+    *("curated_by", "curated_at", "curation_reason"),
 )
 SheetLine = tuple[str | int | float, ...]
 
@@ -61,7 +61,7 @@ def evidence_lines(result: JobResult) -> Iterator[SheetLine]:
 
 
 def _cell_lines(identity: tuple[str, ...], cell: Cell) -> Iterator[SheetLine]:
-    by = (cell.curation.by, cell.curation.at) if cell.curation else ("", "")
+    by = (cell.curation.by, cell.curation.at, cell.curation.reason) if cell.curation else ("", "", "")
     what = (cell.verdict, cell.method, cell.model, cell.confidence, cell.note)
     if not cell.evidence:
         yield (*identity, value_text(cell.value), *what, *[""] * 8, *by)
@@ -82,8 +82,9 @@ def _field_values(row: Row, column: str) -> tuple[str | int | float, str, str]:
     if cell is None:
         return "", "", ""
     value = cell.value if isinstance(cell.value, int | float) else value_text(cell.value)
-    reason = "" if cell.verdict == "found" else cell.note
-    return value, cell.verdict, "\n".join(filter(None, (evidence_places(cell), reason)))
+    by = cell.curation
+    curated = ": ".join(filter(None, (f"Curated by {by.by}, {by.at}", by.reason))) if by else ""
+    return value, cell.verdict, "\n".join(filter(None, (evidence_places(cell), curated, cell.note)))
 
 
 def write_csv(result: JobResult, path: Path) -> list[Path]:

@@ -19,7 +19,7 @@ _DEFINITIONS = ("definition", "formal_definition", "inventory_description", "des
 class GlossaryTerm:
     """A glossary entry. `path` lists its ancestors' names, outermost first, then its own; `title` is the full name.
 
-    `synonyms` and `related` are names from the documents.
+    `synonyms` and `related` are names from the documents. `stale_status` is that of a review of an earlier text.
     """
 
     key: str
@@ -31,6 +31,7 @@ class GlossaryTerm:
     synonyms: tuple[str, ...]
     related: tuple[str, ...]
     status: ReviewStatus
+    stale_status: str
     reviewer: str
     verdict: str
 
@@ -84,7 +85,8 @@ def _term(row: Row, path: tuple[str, ...]) -> GlossaryTerm:
         abbreviation="; ".join(_list_values(row, "abbreviation")),
         synonyms=_list_values(row, "synonyms"),
         related=_list_values(row, "see_also"),
-        status=row.review.status,
+        status=row.review.current_status,
+        stale_status=row.review.status if row.review.stale else "",
         reviewer=_plain(row.review.reviewer),
         verdict=cell.verdict if cell else "absent",
     )
@@ -226,6 +228,7 @@ def _datahub_term(term: GlossaryTerm, places: Mapping[str, str]) -> dict[str, An
         "key": term.key,
         "verdict": term.verdict,
         "review_status": term.status,
+        "stale_review_status": term.stale_status,
         "reviewer": term.reviewer,
         "abbreviation": term.abbreviation,
         "synonyms": "; ".join(term.synonyms),

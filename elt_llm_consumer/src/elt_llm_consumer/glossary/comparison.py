@@ -118,20 +118,25 @@ class DefinitionText:
 def describe_difference(one: DefinitionText, other: DefinitionText) -> str:
     """Return a sentence with the words or numbers in which two definitions differ, and their places."""
     parts = _parts(one.text, other.text) or _numbers(one.text, other.text)
-    here, there = _listed_places(one.places), _listed_places(other.places)
-    has, they_have = (_verb(text, "have", "has") for text in (one, other))
-    if parts is None:
-        if here == there:
+    here = _listed_places(one.places)
+    if set(one.places) == set(other.places):
+        has = "have" if len(set(one.places)) > 1 else "has"
+        if parts is None:
             return f"{here} {has} two different definitions."
-        return f"{here} and {there} have different definitions."
-    ours, theirs = (_listed(side) for side in parts)
-    if here == there:
-        return f"{here} {has} {' and also '.join(filter(None, (ours, theirs)))}."
-    if not theirs:
-        return f"{here} {has} {ours}, {there} {_verb(other, 'do', 'does')} not."
-    if not ours:
-        return f"{there} {they_have} {theirs}, {here} {_verb(one, 'do', 'does')} not."
-    return f"{here} {has} {ours}, {there} {they_have} {theirs}."
+        return f"{here} {has} {' and also '.join(filter(None, map(_listed, parts)))}."
+    if parts is None:
+        there = _listed_places([place for place in other.places if place not in one.places])
+        return f"{' and '.join(filter(None, (here, there)))} have different definitions."
+    sides = sorted([(one, _listed(parts[0])), (other, _listed(parts[1]))], key=lambda side: not side[1])
+    # A place on both sides would seem to contradict itself, so the definitions are named.
+    leads = ("", "") if set(one.places).isdisjoint(other.places) else ("One definition in ", "another in ")
+    return f"{', '.join(_side(lead, *side) for lead, side in zip(leads, sides, strict=True))}."
+
+
+def _side(lead: str, text: DefinitionText, part: str) -> str:
+    singular = lead or len(set(text.places)) == 1
+    verb = f"{'has' if singular else 'have'} {part}" if part else f"{'does' if singular else 'do'} not"
+    return f"{lead}{_listed_places(text.places)} {verb}"
 
 
 def _parts(one: str, other: str) -> tuple[list[str], list[str]] | None:
@@ -182,10 +187,6 @@ def _words(text: str) -> list[str]:
 
 def _distinct(phrases: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(phrase for phrase in phrases if phrase))
-
-
-def _verb(text: DefinitionText, several: str, one: str) -> str:
-    return several if len(set(text.places)) > 1 else one
 
 
 def _listed(phrases: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """Read the texts, the enterprise model and the inventory of a job when the job starts."""
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -204,6 +205,23 @@ def model_of_inventory(inventory: Inventory) -> EnterpriseModel:
     )
     unique = {one.id: one for one in relationships}
     return EnterpriseModel(entities=entities, relationships=tuple(unique.values()), notes=inventory.notes).in_order()
+
+
+_MAX_NAMED = 5  # maximum duplicates that a note names
+
+
+def duplicate_notes(entities: Sequence[Entity]) -> list[str]:
+    """Return a note about the names, and one about the ids, that several entities of the model have."""
+    notes = []
+    for what, field_name in (("name", "name"), ("id", "fact_sheet_id")):
+        same = defaultdict[str, list[str]](list)
+        for one in entities:
+            same[getattr(one, field_name).casefold()].append(f"{one.name} ({one.id})")
+        found = [", ".join(ones) for value, ones in same.items() if value and len(ones) > 1]
+        more = f"; and {len(found) - _MAX_NAMED:,} more" if len(found) > _MAX_NAMED else ""
+        if found:
+            notes.append(f"Entities of the model with the same {what}: {'; '.join(found[:_MAX_NAMED])}{more}.")
+    return notes
 
 
 def read_inventory(generations: Sequence[Searchable]) -> InventorySource:

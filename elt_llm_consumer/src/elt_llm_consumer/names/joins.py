@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -101,6 +101,19 @@ def join_names(
         tuple(sorted(by_left.keys() - taken_left, key=lambda key: (by_left[key].name, key))),
         tuple(sorted(by_right.keys() - taken_right, key=lambda key: (by_right[key].name, key))),
         tuple(one for one in near if one.left not in taken_left and one.right not in taken_right),
+    )
+
+
+def join_equal_names(joined: JoinResult, left: Sequence[NamedItem], names: Names) -> JoinResult:
+    """Join items that are alone as the joined item of the same name, because a definition holds for all of them."""
+    keys = {one.key: names.key(one.name) for one in left}
+    of_name = {keys[pair.left]: pair for pair in reversed(joined.joins)}
+    more = {key: replace(of_name[keys[key]], left=key) for key in joined.left_alone if keys[key] in of_name}
+    return JoinResult(
+        (*joined.joins, *more.values()),
+        tuple(key for key in joined.left_alone if key not in more),
+        joined.right_alone,
+        tuple(pair for pair in joined.near if pair.left not in more),
     )
 
 

@@ -1,6 +1,6 @@
 """Apply curated values, which reviewers set in a file together with their name, the date and a reason."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import date
 
@@ -65,7 +65,7 @@ class CuratedValues:
         self._overrides = [one for one in overrides if one.kind in ("", kind)]
         self._corpora = corpora
         self._kind = kind
-        self._applied: set[int] = set()
+        self._applied: dict[int, set[str]] = defaultdict(set)  # the keys of the rows that each value was put into
         self._problems: list[str] = []
 
     def row(self, table: str, row: Row) -> Row:
@@ -74,7 +74,7 @@ class CuratedValues:
             cell = row.cells.get(override.field)
             is_applied = cell is not None and (cell.curation, cell.value) == (override.curation, override.value)
             if override.is_of(table, row) and not is_applied:
-                self._applied.add(number)
+                self._applied[number].add(row.key)
                 row = row.model_copy(update={"cells": {**row.cells, override.field: self._cell(override, cell)}})
         return row
 
@@ -99,6 +99,10 @@ class CuratedValues:
                 found.append(f"Curated value matches no row: {override}{'' if override.table in columns else hint}.")
             elif number in self._applied and override.field not in columns.get(override.table, ()):
                 found.append(f"Curated value for an unknown column: {override}.")
+            if len(keys := self._applied.get(number, ())) > 1:
+                found.append(
+                    f"Curated value for {len(keys)} rows: {override}. Give one key: {', '.join(sorted(keys))}."
+                )
         return found
 
     def _cell(self, override: ValueOverride, found: Cell | None) -> Cell:

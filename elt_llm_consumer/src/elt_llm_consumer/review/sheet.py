@@ -264,13 +264,14 @@ class _ReviewImporter:
         # Texts are cleaned as they are for outputs, so that the lines of an unedited sheet count as unchanged.
         reviewer, comment = (printable(unescape_formula(text)) for text in (line.reviewer, line.comment))
         known = self._known.get(row.place)
-        differing = self._differing(line, row)
         if status == "PENDING" and not (reviewer or comment):
             self.without_review += 1
+            self._differs(line, row, reviewed=False)
         elif known is not None and (known.status, known.reviewer, known.comment) == (status, reviewer, comment):
             self.unchanged += 1
+            self._differs(line, row, reviewed=False)
         else:
-            digest = "" if differing else row.digest
+            digest = "" if self._differs(line, row, reviewed=True) else row.digest
             review = StoredReview(row.place, status, reviewer, comment, digest, row.documents)
             if known is None or self._may_replace(line, review, known):
                 self.taken[row.place] = review
@@ -294,21 +295,20 @@ class _ReviewImporter:
             self.notes.append(f"{line.where}: the review of '{known.place.key}' replaces {stored}")
         return True
 
-    def _differing(self, line: SheetRow, row: OutputRow) -> bool:
-        """Return whether values or verdicts in the sheet differ from the row, and note in which columns."""
+    def _differs(self, line: SheetRow, row: OutputRow, *, reviewed: bool) -> bool:
+        """Return whether the sheet differs from the row, and note in which columns.
+
+        Without a new review (`reviewed`), only other values are noted: perhaps somebody corrected them in the sheet.
+        """
         cells = Row.model_validate_json(row.content).cells
         fields = [name for name, cell in cells.items() if not _cell_matches(line, name, cell)]
-        if fields:
-            self.notes.append(
-                f"{line.where}: '{row.place.key}' has another {', '.join(fields)} in the last output, so its"
-                " review is stale. To correct a value, put it into the file that sources.curated names"
-            )
-        elif not row.digest.startswith(line.edition):
-            self.notes.append(
-                f"{line.where}: '{row.place.key}' has another name, group or quote in the last output, so its review is"
-                " stale"
-            )
-        return bool(fields) or not row.digest.startswith(line.edition)
+        differs = bool(fields) or not row.digest.startswith(line.edition)
+        if fields or (differs and reviewed):
+            where = ", ".join(fields) or "its name, group or quotes"
+            stale = ", so its review is stale" if reviewed else ""
+            hint = ". To correct a value, put it into the file that sources.curated names" if fields else ""
+            self.notes.append(f"{line.where}: '{row.place.key}' differs from the last output in {where}{stale}{hint}")
+        return differs
 
     def find_row(self, line: SheetRow) -> OutputRow | None:
         """Return the row of a line, or None if the last output lacks it."""

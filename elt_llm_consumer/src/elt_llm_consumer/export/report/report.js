@@ -61,7 +61,7 @@ function absentField(name, cell) {
 function fieldOf(name, cell) {
   if (cell.verdict === "absent" && !cell.evidence.length && !cell.curation) return absentField(name, cell);
   const how = [HOW[cell.method], cell.model, `confidence ${cell.confidence.toFixed(2)}`];
-  if (cell.curation) how.push(`by ${cell.curation.by}, ${cell.curation.at}`);
+  if (cell.curation) how.push(`by ${cell.curation.by}, ${cell.curation.at}`, cell.curation.reason);
   const detail = make("div", {}, make("p", {}, make("span", { class: `badge ${cell.verdict}` }, cell.verdict),
     listed(cell.value)), make("div", { class: "how" }, how.filter(Boolean).join(" · ")));
   if (cell.note) detail.append(make("div", { class: "how" }, cell.note));
@@ -69,9 +69,13 @@ function fieldOf(name, cell) {
   return make("div", { class: "field" }, make("h3", {}, titled(name)), detail);
 }
 
+function statusOf(row) {
+  return row.review.stale ? `${row.review.status} (the row has changed since)` : row.review.status;
+}
+
 function reviewOf(row) {
   const review = row.review;
-  const words = [review.status, review.reviewer, review.comment, review.stale ? "the row has changed since" : ""];
+  const words = [statusOf(row), review.reviewer, review.comment];
   return make("div", { class: "field" }, make("h3", {}, "Review"), make("p", {}, words.filter(Boolean).join(" · ")));
 }
 
@@ -125,7 +129,7 @@ function tableView(table, wanted = {}) {
   const verdict = select("Any verdict", VERDICTS, () => draw());
   const domain = select(`Any ${table.groups[0]}`, [...new Set(table.rows.map((row) => row.group[0] || ""))].filter(Boolean).sort(), () => draw());
   domain.hidden = domain.options.length === 1;
-  const status = select("Any review status", [...new Set(table.rows.map((row) => row.review.status))].sort(), () => draw());
+  const status = select("Any review status", [...new Set(table.rows.map(statusOf))].sort(), () => draw());
   const count = make("span", { class: "soft", role: "status" });
   const list = make("div", { class: "rows" });
   search.value = wanted.search || ""; field.value = wanted.field || ""; verdict.value = wanted.verdict || ""; domain.value = wanted.domain || "";
@@ -138,7 +142,7 @@ function tableView(table, wanted = {}) {
     if (value !== undefined && !cells.some((cell) => shown(cell.value) === value)) return false;
     if (domain.value && row.group[0] !== domain.value) return false;
     if (wanted.noDomain && row.group[0]) return false;
-    if (status.value && row.review.status !== status.value) return false;
+    if (status.value && statusOf(row) !== status.value) return false;
     return folded(search.value).split(/\s+/).every((word) => texts.get(row).includes(word));
   }
 
