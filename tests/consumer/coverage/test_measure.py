@@ -76,6 +76,7 @@ def test_paragraphs_numbered_one_after_another_are_rules(numbers: tuple[str, str
     "text",
     [
         "Bring these:\n\n1. A towel.\n2. A cap for each of the players.\n3. A bottle of water for the break.",
+        "Do this.\n\n1. Paint the posts of the gate in white.\n2. Paint the bar of the gate in white.",
         "## 12. Fees\n\n## 13. The fees of the clubs",
         "2025. The club wins the cup again.\n\n2026. The club loses the cup again.",
         "12 clubs have paid the fee.\n\n13 clubs have a ground of their own.",

@@ -156,13 +156,9 @@ def rules_table(
 def _only_defines(piece: TextPiece, definitions: Sequence[Definition], rules: RuleWords) -> bool:
     """Return whether a statement only gives the meaning of a word, and demands nothing besides."""
     spans = [one.term_span if one.pattern == "brackets" else one.evidence.span for one in definitions]
-    within = [
-        (first - piece.start, last - piece.start) for first, last in spans if first < piece.end and piece.start < last
-    ]
-    rest = piece.text
-    for first, last in within:
-        rest = "".join(" " if first <= place < last else sign for place, sign in enumerate(rest))
-    return bool(within) and not rules.demands(rest)
+    defining = {at for first, last in spans for at in range(max(first, piece.start), min(last, piece.end))}
+    rest = (" " if at in defining else sign for at, sign in enumerate(piece.text, piece.start))
+    return bool(defining) and not rules.demands("".join(rest))
 
 
 _KEY_WORDS, _KEY_DIGITS = 6, 8  # of the text of a rule without a number

@@ -20,10 +20,10 @@ class RuleNumbers:
     """The numbers at the start of a document's paragraphs and headings."""
 
     def __init__(self, document: CorpusDocument) -> None:
-        texts = (one.text for one in document.pieces if one.kind != "row" and not is_contents_row(one.text))
-        found = [match for match in map(_LABEL.match, texts) if match]
-        self._uses = Counter(map(_label, found))
-        self._series = {(match["series"].strip(), int(match["last"])) for match in found}
+        pieces = (one for one in document.pieces if one.kind != "row" and not is_contents_row(one.text))
+        found = [(piece, match) for piece in pieces if (match := _LABEL.match(piece.text))]
+        self._uses = Counter(_label(match) for _, match in found)
+        self._paragraphs = {_place(match) for piece, match in found if piece.new_paragraph}
 
     def of(self, piece: TextPiece) -> str:
         """Return the number of a piece, such as "A3.1"; empty if it has none, or if another piece has the same."""
@@ -31,7 +31,7 @@ class RuleNumbers:
         return _label(found) if found and self._uses[_label(found)] == 1 else ""
 
     def is_numbered_rule(self, piece: TextPiece) -> bool:
-        """Return whether a piece is a numbered paragraph: a sentence with a number of its own that is in a series.
+        """Return whether a piece is a numbered paragraph: a sentence whose own number continues a series of paragraphs.
 
         The items of ordinary lists are shorter, follow each other without blank lines, or have the numbers of another
         list in the document.
@@ -39,9 +39,14 @@ class RuleNumbers:
         found = _LABEL.match(piece.text)
         if not found or not piece.new_paragraph or not self.of(piece):
             return False
-        series, last = found["series"].strip(), int(found["last"])
-        in_series = not self._series.isdisjoint({(series, last - 1), (series, last + 1)})
+        series, last = _place(found)
+        in_series = not self._paragraphs.isdisjoint({(series, last - 1), (series, last + 1)})
         return in_series and _SENTENCE.fullmatch(piece.text, found.end(), len(piece.text.rstrip())) is not None
+
+
+def _place(found: "re.Match[str]") -> tuple[str, int]:
+    """Return the place of a number in its series: ("A3.", 1) for "A3.1"."""
+    return found["series"].strip(), int(found["last"])
 
 
 def _label(found: "re.Match[str]") -> str:

@@ -50,16 +50,10 @@ def reviews_of_rows(
     if not lost:
         return reviews
     shown = JobRowTable(state).shown(name, contents=False)
-    equal: dict[tuple[str, str], list[RowId]] = {}
-    for place, row in rows.items():
-        if place not in reviews:
-            equal.setdefault((place.table, content_digest(row)), []).append(place)
-    digests = {place: shown.get(place, review).digest for place, review in lost.items()}
-    claims = Counter((place.table, digest) for place, digest in digests.items())
-    of_rows = {place: equal.get((place.table, digest), []) for place, digest in digests.items()}
-    moved = {
-        place: found[0] for place, found in of_rows.items() if len(found) == claims[place.table, digests[place]] == 1
-    }
+    sought = {place: (place.table, shown.get(place, review).digest) for place, review in lost.items()}
+    free = [((place.table, content_digest(row)), place) for place, row in rows.items() if place not in reviews]
+    equal, claims, offers = dict(free), Counter(sought.values()), Counter(digest for digest, _ in free)
+    moved = {place: equal[it] for place, it in sought.items() if claims[it] == offers[it] == 1}
     table.move(name, moved)
     return table.all(name)
 
