@@ -107,6 +107,47 @@ def test_rules_without_an_entity_are_listed_with_the_nearest_entity() -> None:
     assert row.cells["section"].value == "Part A: Members > A3 Meetings"
 
 
+UNNAMED = """# Rules
+
+D1 The minutes must be signed by the chair within ten days.
+
+D2 The books are open to everybody at all times.
+
+Nobody may enter the office after six in the evening.
+
+Nobody may enter the office after six in the evening.
+"""
+
+
+def _rules_of(text: str) -> dict[str, object]:
+    """Return the rules that name no entity, by key."""
+    rows = result_of(context_of({"a.md": text}, model=model_of(MODEL))).table("rules_without_entity").rows
+    return {row.key: row.cells["rule"].value for row in rows}
+
+
+def test_the_key_of_a_rule_is_its_number_or_is_made_of_its_text() -> None:
+    key = "rules/a.md/Nobody may enter the office after 22b32713"
+    assert list(_rules_of(UNNAMED)) == ["rules/a.md/D1", "rules/a.md/D2", key, f"{key} (2)"]
+
+
+def test_the_keys_of_rules_stay_if_text_is_inserted_before_them() -> None:
+    longer = UNNAMED.replace("# Rules", "# Rules of the house\n\nThey must be read by everybody who lives in it.")
+    assert set(_rules_of(UNNAMED)) < set(_rules_of(longer))
+    changed = _rules_of(UNNAMED.replace("ten days", "two days"))
+    assert changed["rules/a.md/D1"] == "D1 The minutes must be signed by the chair within two days."
+
+
+def test_a_number_that_several_rules_have_is_not_their_key() -> None:
+    twice = UNNAMED + "\n## Annex\n\nD1 The doors must be shut by the last guest of the day.\n"
+    assert [key[:18] for key in _rules_of(twice)][:2] == ["rules/a.md/D1 The ", "rules/a.md/D2"]
+
+
+def test_a_rule_that_also_defines_a_term_is_listed_but_a_mere_definition_is_not() -> None:
+    rule = "The person who signs the letters (the “Reporting Officer”) must not be a guest of the house."
+    definition = "“Late Guest” means a person who must ring the bell of the house."
+    assert list(_rules_of(f"# Rules\n\n{definition}\n\n{rule}\n").values()) == [rule]
+
+
 def test_the_domains_table_counts_entities_and_classes() -> None:
     result = result_of(context())
     assert values(result, "domains", "entities") == {"Matches": 2, "Members": 2, "(no domain)": 2}

@@ -37,24 +37,58 @@ WORDS = [
 ]
 
 
+def _rules_in(text: str, words: RuleWords | None = None) -> list[str]:
+    rules = words or RuleWords(CoverageSection().rule_words, CoverageSection().rule_openings)
+    [document] = corpus_of({"a.md": text}).documents
+    return [piece.text for piece in document.pieces if rules.is_rule(document, piece)]
+
+
 @pytest.mark.parametrize(
     "text",
-    ["A club must pay.", "A3.1 The badge is green.", "No club pays twice.", "May it be so.", "Ein Verein darf zahlen."],
+    [
+        *("A club must pay.", "A3.1 The badge is green.", "No club pays twice.", "May it be so."),
+        *("Ein Verein darf zahlen.", "Die Vereine müssen zahlen.", "Gäste dürfen zusehen."),
+    ],
 )
 def test_rules_are_recognised_by_rule_words_or_by_a_rule_number(text: str) -> None:
-    assert RuleWords(CoverageSection().rule_words, CoverageSection().rule_openings).is_rule(text)
+    assert _rules_in(text) == [text]
 
 
 @pytest.mark.parametrize(
     "text", ["The badge is green.", "Seed them in May.", "3 clubs paid.", "They tell no one else.", ""]
 )
 def test_statements_without_rule_words_are_not_rules(text: str) -> None:
-    assert not RuleWords(CoverageSection().rule_words, CoverageSection().rule_openings).is_rule(text)
+    assert _rules_in(text) == []
 
 
 def test_if_no_rule_words_are_configured_only_numbered_paragraphs_are_rules() -> None:
-    assert not RuleWords([]).is_rule("A club must pay.")
-    assert RuleWords([" "]).is_rule("2.1 A club pays.")
+    assert _rules_in("A club must pay.", RuleWords([])) == []
+    assert _rules_in("2.1 A club pays.", RuleWords([" "])) == ["2.1 A club pays."]
+
+
+@pytest.mark.parametrize("numbers", [("D1", "D2"), ("R-7", "R-8"), ("12.", "13."), ("12)", "13)"), ("§ 4", "§ 5")])
+def test_paragraphs_numbered_one_after_another_are_rules(numbers: tuple[str, str]) -> None:
+    first, second = (f"{number} The reader comes to the house once a year." for number in numbers)
+    assert _rules_in(f"# Rules\n\n{first}\n\n{second}") == [first, second]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Bring these:\n\n1. A towel.\n2. A cap for each of the players.\n3. A bottle of water for the break.",
+        "Do this.\n\n1. Paint the posts of the gate in white.\n2. Paint the bar of the gate in white.",
+        "## 12. Fees\n\n## 13. The fees of the clubs",
+        "2025. The club wins the cup again.\n\n2026. The club loses the cup again.",
+        "12 clubs have paid the fee.\n\n13 clubs have a ground of their own.",
+        "§ 4 Abs. 2 gilt hier ebenso.\n\n§ 5 Satz 1 gilt hier ebenso.",
+        "3. Mai 2026 ist der Tag der Wahl.\n\n4. Mai 2026 ist der Tag danach.",
+        "1. Paint the posts in white.\n\n2. Paint the bar in white.\n\nThen:\n\n"
+        "1. Open the gate to the ground.\n\n2. Close the gate to the ground.",
+        "Q3 The revenue rose to a million.",
+    ],
+)
+def test_lists_headings_years_counts_references_and_dates_are_not_numbered_rules(text: str) -> None:
+    assert _rules_in(text) == []
 
 
 @pytest.mark.parametrize("row", ["A3 Definitions | 8", "Fees ........ 12", "| Part H: Discipline | 27 |"])

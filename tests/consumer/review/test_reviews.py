@@ -19,7 +19,7 @@ from elt_llm_core.errors import UsageError
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.settings.loader import LoadedSettings
 from elt_llm_core.state.database import open_state
-from elt_llm_core.state.jobs import JobName
+from elt_llm_core.state.jobs import JobName, JobReviewTable, JobRowTable, RowId
 from openpyxl import load_workbook
 from row_jobs.fake_jobs import KIND, job_file, outputs_of, project, run, some_terms
 from stored.folders import run_ingest
@@ -109,6 +109,52 @@ def test_invalid_lines_of_a_review_sheet_are_reported_and_valid_lines_are_import
     assert report.taken == 1
     assert report.problems[0].startswith(problem)
     assert report.exit_code == 1
+
+
+def test_lines_without_a_review_are_no_mistakes_if_their_rows_are_gone(loaded: LoadedSettings) -> None:
+    report = _import(loaded, _line("Gone", "PENDING"), _line("Away", ""), _line("Term 01", "APPROVED"))
+    assert (report.taken, report.without_review, report.problems) == (1, 2, ())
+
+
+def _store_under_another_key(loaded: LoadedSettings) -> None:
+    """Approve a row, and store it with its review under the key that an older version of the program gave it."""
+    _import(loaded, _line("Term 00", "APPROVED", "Ann", "Fine."))
+    with closing(open_state(loaded.data_dir)) as state:
+        rows = [
+            replace(row, place=RowId("terms", "library/750")) if place.key == "Term 00" else row
+            for place, row in JobRowTable(state).shown(NAME).items()
+        ]
+        JobRowTable(state).show(NAME, rows)
+        JobReviewTable(state).move(NAME, {RowId("terms", "Term 00"): RowId("terms", "library/750")})
+
+
+def test_a_review_follows_its_row_to_another_key(loaded: LoadedSettings) -> None:
+    before = _reviews(loaded)
+    _store_under_another_key(loaded)
+    run(loaded)
+    review = _reviews(loaded)["Term 00"]
+    assert (before["Term 00"]["status"], review["status"], review["stale"]) == ("PENDING", "APPROVED", False)
+    with closing(open_state(loaded.data_dir)) as state:
+        assert [it.comment for it in review_history(state, NAME, "Term 00")] == ["Fine."]
+        assert [it.state for it in review_overview(state, NAME).reviews] == ["fresh"]
+
+
+def test_a_review_does_not_follow_to_a_row_with_other_content(loaded: LoadedSettings) -> None:
+    _store_under_another_key(loaded)
+    _change(loaded, "a thing of the number 0", "something else")
+    run(loaded)
+    assert _reviews(loaded)["Term 00"]["status"] == "PENDING"
+    with closing(open_state(loaded.data_dir)) as state:
+        assert [it.state for it in review_overview(state, NAME).reviews] == ["without a row"]
+
+
+def test_a_line_of_a_sheet_follows_its_row_to_another_key(loaded: LoadedSettings) -> None:
+    lines = read_sheet(loaded.project / "out" / "rules-glossary.terms.csv")
+    older = [replace(line, key=f"old/{line.key}", status="APPROVED", reviewer="Ann") for line in lines[:1]]
+    report = _import(loaded, *older, *lines[1:])
+    assert (report.taken, report.problems, report.notes) == (1, (), ())
+    run(loaded)
+    assert _reviews(loaded)["Term 00"]["status"] == "APPROVED"
 
 
 def test_a_row_that_occurs_twice_in_a_review_sheet_is_reported(loaded: LoadedSettings) -> None:

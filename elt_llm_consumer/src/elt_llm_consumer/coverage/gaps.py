@@ -1,14 +1,16 @@
 """Find gaps: entities that the texts never name, defined terms that match no entity, and rules that name no entity."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from elt_llm_core.enterprise import Entity
 from elt_llm_core.text.languages import alternatives
 from elt_llm_core.text.normalise import words
-from elt_llm_query.grounding.sentences import embed_truncated
+from elt_llm_query.grounding.sentences import TextPiece, embed_truncated
 
+from elt_llm_consumer.coverage.rule_numbers import RuleNumbers
 from elt_llm_consumer.definitions.definition import Definition, grouped
 from elt_llm_consumer.evidence import (
     Cell,
@@ -21,12 +23,12 @@ from elt_llm_consumer.evidence import (
     inferred_cell,
 )
 from elt_llm_consumer.jobs.context import JobContext
-from elt_llm_consumer.jobs.corpus import CorpusDocument, ModelSource
+from elt_llm_consumer.jobs.corpus import CorpusDocument, ModelSource, quote_hash
 from elt_llm_consumer.names.joins import JoinPair, JoinResult
 from elt_llm_consumer.names.names import Names
 from elt_llm_consumer.sentences.statements import is_contents_row
 
-# Numbered paragraphs of a rule book ("A1.3", "12.", "§ 4") are rules, whatever their verb.
+# Paragraphs with such a number ("A1.3", "2.1.") are rules, whatever their verb and the other numbers in the document.
 _NUMBERED = re.compile(r"\s{0,4}(?:§\s?)?(?:[A-Z]{1,3}[-.]?)?\d{1,3}(?:\.\d{1,3}){1,4}[.)]?\s")
 
 
@@ -36,10 +38,21 @@ class RuleWords:
     def __init__(self, rule_words: Sequence[str], openings: Sequence[str] = ()) -> None:
         self._within = _any_word_pattern(rule_words)
         self._first = _any_word_pattern(openings)
+        self._numbers: dict[tuple[str, str], RuleNumbers] = {}
 
-    def is_rule(self, text: str) -> bool:
+    def is_rule(self, document: CorpusDocument, piece: TextPiece) -> bool:
         """Return whether a statement demands, allows or forbids something, or is a numbered paragraph."""
-        if _NUMBERED.match(text) or (self._first and self._first.match(text.lstrip())):
+        is_numbered = _NUMBERED.match(piece.text) or self.numbers(document).is_numbered_rule(piece)
+        return bool(is_numbered) or self.demands(piece.text)
+
+    def numbers(self, document: CorpusDocument) -> RuleNumbers:
+        """Return the numbers of a document's rules."""
+        key = (document.collection, document.document_id)
+        return self._numbers.get(key) or self._numbers.setdefault(key, RuleNumbers(document))
+
+    def demands(self, text: str) -> bool:
+        """Return whether a text has one of the rule words, or starts with one of the openings."""
+        if self._first and self._first.match(text.lstrip()):
             return True
         found = self._within.finditer(text) if self._within is not None else ()
         # A capitalised rule word within a statement is a name or a month, as in "in May".
@@ -125,22 +138,41 @@ def rules_table(
     least, found_rules = context.file.spec.coverage.least_rule_words, []
     for document in context.corpus.documents:
         defined = defining.get((document.collection, document.document_id), ())
-        spans = [one.evidence.span for one in defined]
         for piece in document.pieces:
             states = piece.kind not in {"heading", "rule", "question", "row"} and not is_contents_row(piece.text)
             if not states or len(words(piece.text)) < least or names.mentions(piece.text):
                 continue
-            # A definition only gives the meaning of a word, so it is not a rule.
-            is_definition = any(first < piece.end and piece.start < last for first, last in spans)
-            if rules.is_rule(document.text[piece.start : piece.end]) and not is_definition:
-                found_rules.append((document, piece.start, piece.end))
-    nearest = _nearest(context, [document.text[start:end] for document, start, end in found_rules], entities)
-    rows = [_row(*rule, terms, near) for rule, near in zip(found_rules, nearest, strict=True)]
+            if rules.is_rule(document, piece) and not _only_defines(piece, defined, rules):
+                found_rules.append((document, piece))
+    nearest = _nearest(context, [piece.text for _, piece in found_rules], entities)
+    rows, uses = [], Counter[str]()
+    for (document, piece), near in zip(found_rules, nearest, strict=True):
+        key = _rule_key(document, piece, rules.numbers(document).of(piece))
+        uses[key] += 1
+        rows.append(_row(f"{key} ({uses[key]})" if uses[key] > 1 else key, document, piece, terms, near))
     return Table(name="rules_without_entity", columns=RULE_COLUMNS, rows=tuple(rows))
 
 
-def _row(document: CorpusDocument, start: int, end: int, terms: Names, near: tuple[str, float] | None) -> Row:
-    evidence = document.evidence(start, end, 1.0)
+def _only_defines(piece: TextPiece, definitions: Sequence[Definition], rules: RuleWords) -> bool:
+    """Return whether a statement only gives the meaning of a word, and demands nothing besides."""
+    spans = [one.term_span if one.pattern == "brackets" else one.evidence.span for one in definitions]
+    defining = {at for first, last in spans for at in range(max(first, piece.start), min(last, piece.end))}
+    rest = (" " if at in defining else sign for at, sign in enumerate(piece.text, piece.start))
+    return bool(defining) and not rules.demands("".join(rest))
+
+
+_KEY_WORDS, _KEY_DIGITS = 6, 8  # of the text of a rule without a number
+
+
+def _rule_key(document: CorpusDocument, piece: TextPiece, number: str) -> str:
+    """Return a key that stays if the text around a rule changes: its number, or else its first words and a hash."""
+    text = piece.text.split()
+    label = number or f"{' '.join(text[:_KEY_WORDS])} {quote_hash(' '.join(text))[:_KEY_DIGITS]}"
+    return f"{document.collection}/{document.source}/{label}"
+
+
+def _row(key: str, document: CorpusDocument, piece: TextPiece, terms: Names, near: tuple[str, float] | None) -> Row:
+    evidence = document.evidence(piece.start, piece.end, 1.0)
     named = tuple(dict.fromkeys(mention.name for mention in terms.mentions(evidence.quote) if mention.certain))
     cells = {
         "rule": found_cell(" ".join(evidence.quote.split()), [evidence]),
@@ -148,10 +180,8 @@ def _row(document: CorpusDocument, start: int, end: int, terms: Names, near: tup
         "terms": found_cell(named, [evidence]) if named else absent_cell("The rule contains no defined term."),
         "nearest_entity": inferred_cell(near[0], confidence=near[1]) if near else absent_cell(),
     }
-    path = document.outline.section_path(start)
-    name = path[-1] if path else document.title or document.source
-    key = f"{document.collection}/{document.source}/{start}"
-    return Row(key=key, name=name, cells=cells)
+    path = document.outline.section_path(piece.start)
+    return Row(key=key, name=path[-1] if path else document.title or document.source, cells=cells)
 
 
 def _nearest(context: JobContext, texts: Sequence[str], entities: Sequence[Entity]) -> list[tuple[str, float] | None]:

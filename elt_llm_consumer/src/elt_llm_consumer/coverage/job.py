@@ -83,7 +83,7 @@ def measure_statements(
     return CoverageMeasure(
         defined=defined,
         statements=sum(it.weight for it in statements),
-        rules=sum(it.weight for it in statements if rules.is_rule(it.piece.text)),
+        rules=sum(it.weight for it in statements if rules.is_rule(it.document, it.piece)),
         sections=len({(it.document.collection, it.document.document_id, it.section) for it in statements}),
         headings=headings,
     )
@@ -170,7 +170,7 @@ class CoverageTask(RowTask):
         ranked = []
         for number, one in enumerate(statements):
             again = seen[one.section] = seen.get(one.section, -1) + 1
-            ranked.append((not one.certain, again, not self._rules.is_rule(one.piece.text), number, one))
+            ranked.append((not one.certain, again, not self._rules.is_rule(one.document, one.piece), number, one))
         ranked.sort(key=lambda item: item[:4])
         return tuple(item[4].evidence(item[4].weight) for item in ranked[: self._section.evidence])
 

@@ -13,7 +13,7 @@ REVIEW_COLUMNS = ("review_status", "reviewer", "review_comment")
 ORIGIN_COLUMN = "review_of"
 """The column with a row's job and edition (a hash of its content). The import refuses the sheet of another job."""
 EDITION_MARK = ", edition "
-_EDITION_LENGTH = 12
+EDITION_LENGTH = 12
 IDENTITY_COLUMNS = ("table", "key", "name")
 EVIDENCE_COLUMNS = (
     *IDENTITY_COLUMNS,
@@ -46,7 +46,7 @@ def row_values(result: JobResult, table: Table, row: Row) -> SheetLine:
     fields = [part for column in table.columns for part in _field_values(row, column)]
     review = row.review
     stale = "yes" if review.stale else ""
-    origin = f"{result.kind} of {result.job}{EDITION_MARK}{content_digest(row)[:_EDITION_LENGTH]}"
+    origin = f"{result.kind} of {result.job}{EDITION_MARK}{content_digest(row)[:EDITION_LENGTH]}"
     reviewed = (review.status, review.reviewer, review.comment, review.reviewed_at, stale, origin)
     return (table.name, row.key, row.name, *filled, *reviewed, *fields, "\n".join(row.notes))
 

@@ -1,7 +1,7 @@
 """Save reviews of rows, attach reviews to results, detect stale reviews, and count reviews."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, get_args
 
@@ -33,6 +33,29 @@ def attach_reviews(result: JobResult, reviews: Mapping[RowId, StoredReview]) -> 
         return row if kept is None else row.model_copy(update={"review": current_review(kept, content_digest(row))})
 
     return map_rows(result, reviewed)
+
+
+def reviews_of_rows(
+    result: JobResult, state: Database, name: JobName, waiting: Collection[RowId] = ()
+) -> dict[RowId, StoredReview]:
+    """Return the reviews of a job after giving each review whose row has another key now to this row.
+
+    A review without a row belongs to the only row of its table without a review that equals the reviewed row (see
+    `content_digest`). Rows in `waiting` are missing only from this result, so they keep their reviews.
+    """
+    table = JobReviewTable(state)
+    reviews = table.all(name)
+    rows = {RowId(it.name, row.key): row for it in result.tables for row in it.rows}
+    lost = {place: review for place, review in reviews.items() if place not in rows and place not in waiting}
+    if not lost:
+        return reviews
+    shown = JobRowTable(state).shown(name, contents=False)
+    sought = {place: (place.table, shown.get(place, review).digest) for place, review in lost.items()}
+    free = [((place.table, content_digest(row)), place) for place, row in rows.items() if place not in reviews]
+    equal, claims, offers = dict(free), Counter(sought.values()), Counter(digest for digest, _ in free)
+    moved = {place: equal[it] for place, it in sought.items() if claims[it] == offers[it] == 1}
+    table.move(name, moved)
+    return table.all(name)
 
 
 def shown_rows(result: JobResult, read: Mapping[RowId, frozenset[QuotedDocument]]) -> list[OutputRow]:

@@ -18,7 +18,7 @@ from elt_llm_core.store.database import Database
 from elt_llm_core.utilities import nearest_names
 
 from elt_llm_consumer.evidence import Cell, Row
-from elt_llm_consumer.export.csv import EDITION_MARK, ORIGIN_COLUMN
+from elt_llm_consumer.export.csv import EDITION_LENGTH, EDITION_MARK, ORIGIN_COLUMN
 from elt_llm_consumer.export.text import one_line, printable, unescape_formula, value_text
 from elt_llm_consumer.review.reviews import MAX_COMMENT_LENGTH, REVIEW_STATUSES
 
@@ -236,14 +236,20 @@ class _ReviewImporter:
         self.conflicts: list[str] = []
         self._rows = {(printable(it.table).strip(), printable(it.key).strip()): row for it, row in shown.items()}
         self._keys: dict[str, list[str]] = {}
-        for place in shown:
+        self._editions: dict[tuple[str, str], list[OutputRow]] = {}
+        for place, row in shown.items():
             self._keys.setdefault(place.table, []).append(place.key)
+            self._editions.setdefault((place.table, row.digest[:EDITION_LENGTH]), []).append(row)
         self._seen: dict[RowId, str] = {}
 
     def read(self, line: SheetRow) -> None:
         status = line.status.upper().replace(" ", "_").replace("-", "_")
-        row = self._row(line)
+        row = self.find_row(line)
         if row is None:
+            if status in ("", "PENDING") and not (line.reviewer or line.comment):
+                self.without_review += 1
+            else:
+                self._report_missing(line)
             return
         if status and status not in REVIEW_STATUSES:
             allowed = ", ".join(REVIEW_STATUSES)
@@ -311,20 +317,19 @@ class _ReviewImporter:
         return differs
 
     def find_row(self, line: SheetRow) -> OutputRow | None:
-        """Return the row of a line, or None if the last output lacks it."""
+        """Return the row of a line, also if only its key has changed since, or None if the last output lacks it."""
         table = unescape_formula(line.table)
-        return self._rows.get((table, line.key)) or self._rows.get((table, unescape_formula(line.key)))
+        found = self._rows.get((table, line.key)) or self._rows.get((table, unescape_formula(line.key)))
+        equal = self._editions.get((table, line.edition), ())
+        return found or (equal[0] if len(equal) == 1 else None)
 
-    def _row(self, line: SheetRow) -> OutputRow | None:
-        if (found := self.find_row(line)) is not None:
-            return found
+    def _report_missing(self, line: SheetRow) -> None:
         table, key = unescape_formula(line.table), line.key
         problem, name, known = f"the table '{table}' has no row '{key}'.", key, self._keys.get(table, [])
         if table not in self._keys:
             problem, name, known = f"the job has no table '{table}'.", table, list(self._keys)
         hint = nearest_names(name, known) if len(self.problems) < _MAX_HINTS else ""
         self.problems.append(f"{line.where}: {problem} {hint}".strip())
-        return None
 
 
 def _verdict(review: StoredReview) -> str:

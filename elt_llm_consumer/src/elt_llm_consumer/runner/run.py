@@ -27,7 +27,7 @@ from elt_llm_consumer.jobs.job_file import JobFile, read_source_file
 from elt_llm_consumer.jobs.row_keys import SourceDocuments, model_name
 from elt_llm_consumer.jobs.tasks import JOB_KINDS, BatchJob
 from elt_llm_consumer.review.curated import CuratedFile, CuratedValues
-from elt_llm_consumer.review.reviews import attach_reviews, map_rows, shown_rows
+from elt_llm_consumer.review.reviews import attach_reviews, map_rows, reviews_of_rows, shown_rows
 from elt_llm_consumer.runner.costs import RunCost, RunReport
 from elt_llm_consumer.runner.plan import RowSelection, RunPlan
 from elt_llm_consumer.runner.receipts import write_receipts
@@ -76,7 +76,8 @@ def finish_result(
         more = f" and {len(ran.missing) - _MAX_NAMED} more" if len(ran.missing) > _MAX_NAMED else ""
         notes.append(f"Not complete: {len(ran.missing)} of {len(plan.tasks)} rows are missing: {named}{more}.")
     notes += curated.problems(result, waiting)
-    return attach_reviews(result.model_copy(update={"notes": tuple(notes)}), JobReviewTable(state).all(name))
+    reviews = reviews_of_rows(result, state, name, [task.place for task in plan.tasks])
+    return attach_reviews(result.model_copy(update={"notes": tuple(notes)}), reviews)
 
 
 def store_shown_rows(result: JobResult, state: Database, name: JobName) -> None:

@@ -415,6 +415,13 @@ class JobReviewTable(DatabaseTable):
         )
         return [_stored_review(row) for row in rows]
 
+    def move(self, name: JobName, places: Mapping[RowId, RowId]) -> None:
+        """Give the reviews of rows, with their history, to the rows that have the same content under other keys."""
+        changes = [(*after, *name, *before) for before, after in places.items()]
+        with self._database.transaction():
+            for table in ("job_reviews", "job_review_history"):
+                self._database.execute_many(f"UPDATE {table} SET part = ?, row_key = ? WHERE {_OF_ROW}", changes)  # noqa: S608
+
     def rest_on(self, name: JobName, place: RowId, documents: frozenset[QuotedDocument]) -> None:
         """Store which documents a reviewed row quotes now, replacing those of the last run."""
         self._database.execute(
