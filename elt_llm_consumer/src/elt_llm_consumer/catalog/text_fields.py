@@ -248,7 +248,7 @@ def _compared_cell(cell: Cell, values: Sequence[FieldCandidate], sentences: Sequ
     clash = [one for key, one in sure.items() if not any(key < other or key > other for other in sure)]
     if len(clash) > 1:
         cell = with_note(_conflict_cell(clash, "The texts give different values."), cell.note)
-    shown = {cell.value} if isinstance(cell.value, str) else set(cell.value)
+    shown = set(cell.value) if isinstance(cell.value, tuple) else {cell.value}
     given = {one.claim.words for one in (*rows, *sentences) if one.claim and one.claim.whole and one.content in shown}
     others = [
         f'"{claim.value if claim.whole else one.statement.content}" ({_evidence(one).place})'

@@ -141,7 +141,7 @@ class CatalogField(SettingsSection):
         (), description="Words such as is responsible for; the person or body named before them is the value."
     )
     classes_after: tuple[str, ...] = Field(
-        (), description="Words such as classified as; different words after them contradict each other."
+        (), description="Words such as classified as; different classes after them contradict each other."
     )
     states: bool = Field(
         False,
