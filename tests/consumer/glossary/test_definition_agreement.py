@@ -26,6 +26,47 @@ def test_definitions_are_compared_by_their_meaning_and_not_by_their_wording(one:
 
 
 @pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("A charge of £40 per year.", "A charge of £40 per month."),
+        ("The person who owns the card.", "The person who carries the card."),
+        ("The person who decides.", "The person who pays."),
+        ("A note in any form.", "A note on paper."),
+        ("A building.", "A building or land."),
+        ("The firm named in the contract as employer.", "The firm named in the contract as employee."),
+        ("Eine Person, die Waren kauft.", "Eine Person, die Waren verkauft."),
+        ("Eine Vereinbarung mit einem Lieferanten.", "Eine Vereinbarung mit einem Lieferanten oder Kunden."),
+    ],
+)
+def test_definitions_disagree_if_one_has_another_word_in_the_same_place_or_one_more_alternative(
+    one: str, other: str
+) -> None:
+    agreements = DefinitionComparer(FakeEmbedding(), KeywordTokeniser("en"))
+    assert not agreements.agree(one, other)
+    assert not agreements.agree(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("A building or land.", "Land or a building."),
+        ("A person who buys goods from the shop.", "Anyone who buys goods from the shop."),
+        ("Any person who holds a licence.", "A person holding a licence."),
+        ("An organisation registered in the list.", "An organization registered on the list."),
+        ("The lending of a book for four weeks.", "Lending a book for 4 weeks"),
+        ("A notice in writing, sent by post.", "A written notice sent by post."),
+        ("Information in any form.", "Information in any form, kept by the Office."),
+        ("The person who keeps the register.", "The person who keeps the reg-\nister."),
+        ("Alle Unterlagen zu einem Vorgang.", "Sämtliche Unterlagen zu einem Vorgang."),
+    ],
+)
+def test_definitions_agree_despite_another_order_spelling_or_article_or_a_longer_text(one: str, other: str) -> None:
+    agreements = DefinitionComparer(FakeEmbedding(), KeywordTokeniser("en"))
+    assert agreements.agree(one, other)
+    assert agreements.agree(other, one)
+
+
+@pytest.mark.parametrize(
     ("written", "is_copy"),
     [
         ("The person who keeps the registered books of the shop.", True),

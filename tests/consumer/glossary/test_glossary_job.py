@@ -66,6 +66,16 @@ def test_contradicting_definitions_are_shown_with_the_locations_of_both() -> Non
     assert cell.note == 'The definitions differ. code.md has "nine", rules.md has "six".'
 
 
+def test_another_wording_of_the_definition_is_noted_with_its_place() -> None:
+    texts = {
+        "rules.md": "# Definitions\n\n| Term | Meaning |\n|---|---|\n| Clerk | A person who keeps the books. |\n",
+        "code.md": "# Definitions\n\n| Term | Meaning |\n|---|---|\n| Clerk | Anyone who keeps the books. |\n",
+    }
+    cell = _rows(_result(context_of(texts)))["Clerk"].cells["definition"]
+    assert (cell.verdict, cell.value) == ("found", "Anyone who keeps the books.")
+    assert cell.note == 'Also worded: "A person who keeps the books." (rules.md).'
+
+
 def test_a_reference_is_merged_with_the_definition_of_the_same_term() -> None:
     clerk = _rows(_result(_context()))["Clerk"].cells
     assert clerk["definition"].value == "The person who keeps the books of the shop."

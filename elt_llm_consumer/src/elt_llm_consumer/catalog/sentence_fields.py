@@ -4,13 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from elt_llm_core.text.normalise import words
 from elt_llm_core.text.outline import Span
 
 from elt_llm_consumer.catalog.mentions import NamedStatement
 from elt_llm_consumer.jobs.sections import CatalogField
 from elt_llm_consumer.sentences.clauses import describes_mention, follows_preposition, is_party_to_rule
 from elt_llm_consumer.sentences.statements import TextStatement
-from elt_llm_consumer.sentences.words import CueMatcher, finite_verbs
+from elt_llm_consumer.sentences.words import ARTICLES, CueMatcher, finite_verbs
 
 _COPULA = re.compile(r"(?<!\w)(?:is|are|ist|sind)\s{1,3}(?:(?:either|always|marked|shown as|entweder)\s{1,3})?")
 _MAX_LIST_LENGTH = 300
@@ -86,6 +87,12 @@ _NAME_ENDS = re.compile(
     r"^\s{0,3}(?:[,.;:)\n]|$|(?:and|or|in|of|that|which|who|under|from|until|within|und|oder|unter)(?!\w))",
     re.IGNORECASE,
 )
+# What may follow the name of a thing, or its class, in a statement about all such things: other names, and the end.
+_WHOLE = re.compile(
+    r"[\"\u201d*_]{0,2}(?:(?:,|\s(?:and|und))\s(?:(?:the|der|die|das)\s)?[A-Z]\w{1,30}(?:\s[A-Z]\w{1,30}){0,4}){0,9}\s{0,3}(?:[.;]|$)"
+)
+_ONE_HOLDER = re.compile(r"\s(?:the|der|die|das)\s", re.IGNORECASE)
+_CLASS = re.compile(r"[\s:\"\u201c*_]{1,4}(?P<name>(?:[A-Z][\w-]{0,30}(?:\s(?=[A-Z])|(?!\w))){1,3}|[\w-]{1,30})")
 _COORDINATION = re.compile(
     r"(?:\s{0,3},\s{0,3}(?:(?:and|und)\s{1,3})?|\s{1,3}(?:and|und)\s{1,3})(?:(?:of|for|von|für)\s{1,3})?"
 )
@@ -95,6 +102,7 @@ _NOBODY = re.compile(
     r"(?<!\w)(?:who\w{0,6}|that|which|nobody|none|no|one|it|they|he|she|we|you|this|these)(?!\w)", re.IGNORECASE
 )
 _MAX_NAME_WORDS = 8
+_MAX_VERBS = 3  # words between an entity and "classified as": "must always be"
 
 
 def has_condition(text: str) -> bool:
@@ -102,26 +110,42 @@ def has_condition(text: str) -> bool:
     return bool(_CONDITIONAL.search(text))
 
 
-def _responsible(named: NamedStatement, answers: CueMatcher) -> str:
-    """Return who is responsible for the thing that the statement names, or "".
+def _responsible(named: NamedStatement, answers: CueMatcher) -> "StatedClaim | None":
+    """Return who is responsible for the thing that the statement names, if anybody.
 
     `answers` finds phrases such as "responsible for"; one must be directly before the name. "Responsible for the
-    yearly report on Loans" does not make anybody responsible for loans.
+    yearly report on Loans" does not make anybody responsible for loans. Several persons can be responsible for a thing,
+    but only one is "the owner of" it.
     """
-    statement = named.statement
-    if statement.cells:
-        return ""
-    for start, end in answers.spans(statement.text):
+    text = named.statement.text
+    for start, end in () if named.statement.cells else answers.spans(text):
         for first, last in named.local_mentions:
-            before, after = statement.text[end : max(0, first)], statement.text[last:]
+            before, after = text[end : max(0, first)], text[last:]
             if first >= end and _is_coordinated(before) and _NAME_ENDS.match(after):
                 # The subject of the last clause is responsible only if it is a capitalized name and not a clause.
-                subject = _CLAUSE.split(statement.text[statement.offset : start])[-1]
+                *others, subject = _CLAUSE.split(text[named.statement.offset : start])
                 name = _ARTICLE.sub("", " ".join(subject.split()))
                 if not name[:1].isupper() or len(name.split()) > _MAX_NAME_WORDS:
-                    return ""
-                return "" if _NOBODY.search(name) or finite_verbs().spans(name) else name
-    return ""
+                    return None
+                if _NOBODY.search(name) or finite_verbs().spans(name):
+                    return None
+                is_only = bool(_ONE_HOLDER.search(text[start:end]) and _WHOLE.match(after) and not others)
+                return StatedClaim(name, is_only and not re.search(r"\d", name))
+    return None
+
+
+def _stated_class(named: NamedStatement, phrases: CueMatcher) -> "StatedClaim | None":
+    """Return the class after a phrase such as "classified as"; None if the statement contains no such phrase."""
+    text = named.statement.text
+    for start, end in () if named.statement.cells else phrases.spans(text):
+        if found := _CLASS.match(text, end):
+            is_whole = bool(_WHOLE.match(text[found.end() :])) and any(
+                _ONLY_ARTICLES.match(text[named.statement.offset : first])
+                and len(text[last:start].split()) <= _MAX_VERBS
+                for first, last in named.local_mentions
+            )
+            return StatedClaim(found["name"], is_whole)
+    return None
 
 
 def _is_coordinated(before: str) -> bool:
@@ -166,12 +190,26 @@ _FIGURE = re.compile(r"(?<![\w.])([A-Z]\w{2,20} )?\d[\d.,]{0,11}(?!\w)")
 
 
 @dataclass(frozen=True)
+class StatedClaim:
+    """What a statement gives as the only value: an owner, or a class. `whole`: for the whole entity, at any time."""
+
+    value: str
+    whole: bool = True
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of the value in lower case, without articles and "of", to compare it with another value."""
+        return frozenset(words(self.value)) - ARTICLES - {"of"}
+
+
+@dataclass(frozen=True)
 class FieldCandidate:
     """A statement that may give a field's value. `score` is from 0 to 1; an empty `value` means the whole statement."""
 
     statement: TextStatement
     score: float
     value: str = ""
+    claim: StatedClaim | None = None
 
     @property
     def content(self) -> str:
@@ -186,7 +224,7 @@ class SentenceField:
         self._settings = settings
         self._cues = CueMatcher(settings.cues)
         self._rules = CueMatcher(rule_words)
-        self._answers = CueMatcher(settings.answers)
+        self._answers, self._classes = CueMatcher(settings.answers), CueMatcher(settings.classes_after)
 
     def depends_on_search(self, named: Sequence[NamedStatement], most: int) -> bool:
         """Return whether scores from a search could change which candidates are among the best `most`."""
@@ -210,7 +248,7 @@ class SentenceField:
         if len(statement.text) > _MAX_STATEMENT_LENGTH or statement.only_names or _MAIL_HEADER.match(statement.text):
             return None
         if who := _responsible(named, self._answers):
-            return FieldCandidate(statement, _STATES, who)
+            return FieldCandidate(statement, _STATES, who.value, who)
         cues = self._cue_spans(named)
         if cues is None or ((self._settings.states or self._settings.headers) and _is_about_another(named)):
             return None
@@ -219,7 +257,8 @@ class SentenceField:
         score *= 1.0 if named.certain else _UNSURE
         different = {statement.text[start:end].casefold() for start, end in cues}
         score += _MORE * (len(different) > 1 and not own_rule) + _MORE * search_score
-        return FieldCandidate(statement, round(min(score, 1.0), 4))
+        claim = _stated_class(named, self._classes)
+        return FieldCandidate(statement, round(min(score, 1.0), 4), claim=claim)
 
     def _cue_spans(self, named: NamedStatement) -> list[Span] | None:
         """Return the spans of the field's cue words, such as "kept for"; None if the statement lacks required words."""

@@ -9,7 +9,13 @@ from elt_llm_query.engine import Engine
 from elt_llm_query.grounding.rules import NumberValue, find_numbers
 
 from elt_llm_consumer.catalog.mentions import StatementIndex
-from elt_llm_consumer.catalog.sentence_fields import FieldCandidate, SentenceField, find_states, has_condition
+from elt_llm_consumer.catalog.sentence_fields import (
+    FieldCandidate,
+    SentenceField,
+    StatedClaim,
+    find_states,
+    has_condition,
+)
 from elt_llm_consumer.evidence import Cell, Evidence, absent_cell, found_cell, with_note
 from elt_llm_consumer.jobs.corpus import CorpusDocument
 from elt_llm_consumer.jobs.sections import CatalogField, CatalogSection
@@ -157,7 +163,7 @@ class TextField:
             nothing = "The texts do not name the entity." if self._statements.statements else "The job read no texts."
             return FieldFacts(absent_cell(nothing))
         if values and most <= 1:
-            return FieldFacts(_table_cell(values))
+            return FieldFacts(_compared_cell(_table_cell(values), values, self._sentences.candidates(named, {})))
         needed = with_chunks or self._sentences.depends_on_search(named, most)
         chunks: tuple[RetrievedChunk, ...] = ()
         note, scores = "", dict[int, float]()
@@ -177,11 +183,11 @@ class TextField:
             )
         sentences = [*stating, *self._duties.responsible(name), *kinds]
         sentences.sort(key=lambda one: (-one.score, one.statement.number))
-        cell = _combined_cell(values, sentences, most, note)
+        cell = _compared_cell(_combined_cell(values, sentences, most, note), values, stating)
         # The best statements that no chunk contains become chunks of their own, and come first.
         apart = [one.statement for one in sentences[:most] if one.statement.number not in scores]
         own = (statement_chunk(one.document, one.start, one.end, one.headings) for one in apart)
-        return FieldFacts(cell, (*own, *chunks) if with_chunks else ())
+        return FieldFacts(cell, (*own, *chunks) if with_chunks and cell.verdict != "conflict" else ())
 
     def search_further(self, name: str, facts: FieldFacts, ask: AskModel) -> FieldFacts:
         """Let the language model choose further searches. Return `facts` with the newly found chunks in front.
@@ -224,6 +230,32 @@ def _table_cell(values: Sequence[FieldCandidate]) -> Cell:
     if len(different) > 1:
         return _conflict_cell(different, "Tables give different values.")
     return found_cell(rank[0].value, [_evidence(one) for one in rank])
+
+
+def _compared_cell(cell: Cell, values: Sequence[FieldCandidate], sentences: Sequence[FieldCandidate]) -> Cell:
+    """Return the cell, or a conflict if statements about the whole entity, and the best row, give other single values.
+
+    Values that need not contradict each other, such as one with a condition, are added to the note with their places.
+    """
+    rows = [replace(one, claim=StatedClaim(one.value, one.score >= _OWN_RECORD)) for one in values[:1]]
+    claims: dict[frozenset[str], tuple[FieldCandidate, StatedClaim]] = {}
+    for one in [*rows, *sorted(sentences, key=lambda it: not (it.claim and it.claim.whole))]:
+        if one.claim is not None:
+            claims.setdefault(one.claim.words, (one, one.claim))
+    if cell.verdict != "found" or len(claims) <= 1:
+        return cell
+    sure = {key: one for key, (one, claim) in claims.items() if claim.whole and not has_condition(one.statement.text)}
+    clash = [one for key, one in sure.items() if not any(key < other or key > other for other in sure)]
+    if len(clash) > 1:
+        cell = with_note(_conflict_cell(clash, "The texts give different values."), cell.note)
+    shown = set(cell.value) if isinstance(cell.value, tuple) else {cell.value}
+    given = {one.claim.words for one in (*rows, *sentences) if one.claim and one.claim.whole and one.content in shown}
+    others = [
+        f'"{claim.value if claim.whole else one.statement.content}" ({_evidence(one).place})'
+        for key, (one, claim) in claims.items()
+        if key not in given and one.statement.content not in shown
+    ]
+    return with_note(cell, f"Also stated: {'; '.join(others)}." if others else "")
 
 
 def _conflict_cell(different: Sequence[FieldCandidate], note: str) -> Cell:

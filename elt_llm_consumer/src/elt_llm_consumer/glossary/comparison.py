@@ -9,15 +9,24 @@ from typing import Final
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.text.normalise import words
-from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_core.text.stems import KeywordTokeniser, stopwords_of
 from elt_llm_query.grounding.claims import ContradictionFinder
 from elt_llm_query.grounding.grounding import GroundedSentence, ground_answer
 from elt_llm_query.grounding.rules import find_numbers
+from rapidfuzz import fuzz
 
 from elt_llm_consumer.sentences.claims import check_word_overlap
+from elt_llm_consumer.sentences.words import ARTICLES, word_list
 
 _NEARLY_ALL = 0.8
 _MIN_COPY_SHARE = 0.9
+_MAX_REPLACED_WORDS = 4
+_SAME_SPELLING = 90
+"""Two words of at least this similarity, in percent, are two spellings of one word: "organisation", "organization"."""
+_ALTERNATIVE = frozenset({"or", "oder"})
+_SMALL = stopwords_of("en") | stopwords_of("de")
+_ANY = ARTICLES | word_list("any")
+_ANYBODY = word_list("anybody")
 _BROKEN_WORD = re.compile(r"(?<=\w)[-\u00ad]\s{1,4}(\w)")
 
 
@@ -32,10 +41,14 @@ class DefinitionComparer:
         """Return whether two definitions agree: each supports the other. Raises ModelError if embedding fails.
 
         They also agree if the longer one supports the shorter one, contains nearly all of its words, and is not
-        contradicted by it.
+        contradicted by it. They disagree if a few words of one are replaced by others ("per month", "per year"), or if
+        one has an alternative more ("a building or land").
         """
-        if words(one) == words(other):
+        here, there = ([*map(_meaning, _bare_words(_BROKEN_WORD.sub(r"\1", text)))] for text in (one, other))
+        if words(one) == words(other) or [*filter(None, here)] == [*filter(None, there)]:
             return True
+        if self._replaces_words(here, there):
+            return False
         shorter, longer = sorted((one, other), key=lambda text: (len(text), text))
         back = self._grounded(longer, shorter)
         # A number or a negation contradicts a sentence; missing words do not.
@@ -59,6 +72,25 @@ class DefinitionComparer:
         one, other = (_BROKEN_WORD.sub(r"\1", text) for text in (written, source))
         return self._share(other, one) >= _NEARLY_ALL and self._share(one, other) >= _MIN_COPY_SHARE
 
+    def _replaces_words(self, one: Sequence[str], other: Sequence[str]) -> bool:
+        left, right = ([" ".join(self._tokeniser.stems(word)) or word for word in side] for side in (one, other))
+        for kind, a, b, c, d in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+            if kind == "equal" or max(b - a, d - c) > _MAX_REPLACED_WORDS:
+                continue
+            ours, theirs = self._lacking(one[a:b], other), self._lacking(other[c:d], one)
+            if ours and theirs and fuzz.ratio(ours, theirs) < _SAME_SPELLING:
+                return True
+            part = one[a:b] if ours else other[c:d]
+            if bool(ours) != bool(theirs) and not _ALTERNATIVE.isdisjoint((part[0], part[-1])):
+                return True
+        return False
+
+    def _lacking(self, part: Sequence[str], other: Sequence[str]) -> str:
+        """Return the words of a part that the other text lacks, without spaces; stopwords and numbers do not count."""
+        theirs = set(self._tokeniser.stems(" ".join(other)))
+        own = (word for word in part if word not in _SMALL and not find_numbers(word))
+        return "".join(word for word in own if not theirs.issuperset(self._tokeniser.stems(word)))
+
     def _grounded(self, claim: str, source: str) -> list[GroundedSentence]:
         chunks, known = [_chunk(_claim_text(source))], self._contraries
         grounded = ground_answer(_claim_text(claim), chunks, self._embedding, self._tokeniser, contraries=known)
@@ -68,6 +100,12 @@ class DefinitionComparer:
         """Return the share, 0 to 1, of the word stems of text `one` that text `other` has; 0 if `one` has no stems."""
         ours, theirs = (frozenset(self._tokeniser.stems(text)) for text in (one, other))
         return len(ours & theirs) / len(ours) if ours else 0.0
+
+
+def _meaning(word: str) -> str:
+    """Return a word in lower case; one word for all words for a person, and empty for articles and quantifiers."""
+    low = word.casefold()
+    return "" if low in _ANY else "person" if low in _ANYBODY else low
 
 
 def _is_supported(sentences: list[GroundedSentence]) -> bool:
@@ -141,7 +179,7 @@ def _side(lead: str, text: DefinitionText, part: str) -> str:
 
 def _parts(one: str, other: str) -> tuple[list[str], list[str]] | None:
     """Return the parts of each text that differ from the other text; None if they differ too much to quote parts."""
-    ours, theirs = _words(one), _words(other)
+    ours, theirs = _bare_words(one), _bare_words(other)
     left, right = ([word.casefold() for word in side] for side in (ours, theirs))
     matcher = SequenceMatcher(None, left, right, autojunk=False)
     if matcher.ratio() < _MIN_ALIKE:
@@ -177,11 +215,11 @@ def _numbers(one: str, other: str) -> tuple[list[str], list[str]] | None:
 
 def _whole_numbers(text: str, numbers: Sequence[str]) -> list[str]:
     """Return the numbers as the text writes them: "twenty-eight" if "twenty" and "eight" are parts of one word."""
-    compounds = [word for word in _words(text) if _COMPOUND.match(word)]
+    compounds = [word for word in _bare_words(text) if _COMPOUND.match(word)]
     return _distinct([next((word for word in compounds if number in word.split("-")), number) for number in numbers])
 
 
-def _words(text: str) -> list[str]:
+def _bare_words(text: str) -> list[str]:
     return [bare for word in text.split() if (bare := word.strip(_EDGES))]
 
 

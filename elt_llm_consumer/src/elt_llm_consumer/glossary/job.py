@@ -145,8 +145,9 @@ def _definition_cell(term: MergedTerm, referred: MergedTerm | None, agreements: 
     values = list(texts)
     differing = [other for other in values[1:_MAX_COMPARED] if not agreements.agree(values[0], other)]
     if not differing:
+        best = _best(term.definitions)
         places = (one.evidence for ones in texts.values() for one in ones)
-        return found_cell(_best(term.definitions).text, places)
+        return found_cell(best.text, places, note=_other_wordings(texts, best))
     return Cell(
         value=tuple(values),
         verdict="conflict",
@@ -193,6 +194,12 @@ def _by_reference(term: MergedTerm, referred: MergedTerm | None) -> Cell:
     if listed := [one for one in term.short_forms if one.listed]:
         return found_cell(listed[0].text, [one.evidence for one in listed])
     return absent_cell("The texts spell out this abbreviation, but give no meaning.")
+
+
+def _other_wordings(texts: Mapping[str, Sequence[Definition]], shown: Definition) -> str:
+    """Return a note with the other wordings of the definition shown, and their places."""
+    others = [f'"{text}" ({ones[0].evidence.place})' for text, ones in texts.items() if shown not in ones]
+    return f"Also worded: {'; '.join(others)}." if others else ""
 
 
 def _note(texts: Mapping[str, Sequence[Definition]], first: str, differing: Sequence[str]) -> str:

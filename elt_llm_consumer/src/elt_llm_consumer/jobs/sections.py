@@ -140,6 +140,9 @@ class CatalogField(SettingsSection):
     answers: tuple[str, ...] = Field(
         (), description="Words such as is responsible for; the person or body named before them is the value."
     )
+    classes_after: tuple[str, ...] = Field(
+        (), description="Words such as classified as; different classes after them contradict each other."
+    )
     states: bool = Field(
         False,
         description="Whether the value is about states of the entity: one of the words must describe what happens to "
