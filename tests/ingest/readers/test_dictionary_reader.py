@@ -10,6 +10,7 @@ from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers import ReaderOptions
 from elt_llm_ingest.readers.dictionary import DictionaryReader, propose_columns
 from file_formats.workbooks import column_name, ods, sheet_rows, xlsx
+from optional import needs
 from stored.job_project import JobProject
 
 COLUMNS = '{"definition":"Definition","domain":"Domain","entity":"Element Name","id":"Global ID","subgroup":"Entity"}'
@@ -40,7 +41,10 @@ def test_each_row_of_a_data_dictionary_that_has_a_name_becomes_an_entity(tmp_pat
     assert (first.id, first.name, first.description) == ("1", "First Name", "The name given at birth.")
     assert (first.display_name, first.parent) == ("Learners / Identity / First Name", "Learners / Identity")
     assert (second.type, second.parent, second.fields) == ("DataElement", "Staff", {"Option Set": "Open; Closed"})
-    assert document.notes == ("2 entries of a data dictionary", "1 row without a name left out")
+    left_out = (
+        "1 row without a name left out: 4" if suffix == ".csv" else "sheet 'Elements': 1 row without a name left out: 6"
+    )
+    assert document.notes == ("2 entries of a data dictionary", left_out)
 
 
 def test_web_addresses_in_a_data_dictionary_become_metadata_of_their_rows(tmp_path: Path) -> None:
@@ -54,9 +58,9 @@ def test_web_addresses_in_a_data_dictionary_become_metadata_of_their_rows(tmp_pa
 def test_a_missing_data_dictionary_column_is_named_with_the_most_similar_headers(tmp_path: Path) -> None:
     path = tmp_path / "elements.csv"
     path.write_text(_csv(ROWS))
-    with pytest.raises(UnreadableDocument, match="has no column 'Elemnt Name'") as entity:
+    missing = r"^has no column 'Elemnt Name', which the job maps to entity \(Nearest: Element Name"
+    with pytest.raises(UnreadableDocument, match=missing):
         _read(path, '{"definition":"Definition","entity":"Elemnt Name"}')
-    assert entity.value.hint.startswith("'Elemnt Name': Nearest: Element Name")
     with pytest.raises(UnreadableDocument, match="has no column 'Meaning', which the job maps to definition"):
         _read(path, '{"definition":"Meaning","entity":"Element Name"}')
 
@@ -67,8 +71,63 @@ def test_all_missing_data_dictionary_columns_are_named_even_if_the_sheet_starts_
     with pytest.raises(UnreadableDocument) as missing:
         _read(path, '{"definition":"defnition","domain":"Domaine","entity":"Elemnt Name","id":"Global ID"}')
     assert all(name in str(missing.value) for name in ("'defnition'", "'Domaine'", "'Elemnt Name'"))
-    assert "'Domaine': Nearest: Domain" in missing.value.hint
-    assert "'defnition': Nearest: Definition" in missing.value.hint
+    assert "'Domaine', which the job maps to domain (Nearest: Domain" in str(missing.value)
+    assert "'defnition', which the job maps to definition (Nearest: Definition)" in str(missing.value)
+
+
+TWO_SHEETS = {
+    "Entities": [["Entity", "Definition"], ["Main", "A pipe in a street."], ["Pump", "A machine that moves water."]],
+    "Attributes": [["Entity", "Attribute"], ["Main", "Diameter"]],
+    "Empty": [],
+}
+
+
+def test_a_sheet_that_lacks_a_column_is_left_out_with_a_note_if_another_sheet_has_all_columns(tmp_path: Path) -> None:
+    path = tmp_path / "two.xlsx"
+    path.write_bytes(xlsx(TWO_SHEETS))
+    document = _read(path, '{"definition":"Definition","entity":"Entity"}')
+    assert [one.name for one in Inventory.from_json(document.artefacts["inventory"]).fact_sheets] == ["Main", "Pump"]
+    lacking = "no column 'Definition', which the job maps to definition (Nearest: Entity, Attribute)"
+    assert document.notes[1:] == (f"sheet 'Attributes' has {lacking}; it is left out",)
+
+
+def test_if_no_sheet_has_all_columns_each_sheet_is_named_with_the_most_similar_headers(tmp_path: Path) -> None:
+    path = tmp_path / "two.xlsx"
+    path.write_bytes(xlsx(TWO_SHEETS))
+    with pytest.raises(UnreadableDocument) as missing:
+        _read(path, '{"definition":"Definitions","entity":"Entity"}')
+    assert str(missing.value) == (
+        "has no sheet with all columns: sheet 'Entities' has no column 'Definitions', which the job maps to definition "
+        "(Nearest: Definition); sheet 'Attributes' has no column 'Definitions', which the job maps to definition "
+        "(Nearest: Entity, Attribute)"
+    )
+
+
+def test_rows_without_a_name_are_noted_by_sheet_and_row_as_the_spreadsheet_numbers_them(tmp_path: Path) -> None:
+    path = tmp_path / "late.xlsx"
+    rows = [[], [], ["Entity", "Definition"], ["Main", "A pipe."], *([["", "No name."]] * 7)]
+    path.write_bytes(xlsx({"Entities": rows}))
+    document = _read(path, '{"definition":"Definition","entity":"Entity"}')
+    assert document.notes[1:] == ("sheet 'Entities': 7 rows without a name left out: 5, 6, 7, 8, 9, ...",)
+    assert [one.row for one in Inventory.from_json(document.artefacts["inventory"]).fact_sheets] == [4]
+
+
+def test_formulas_without_stored_values_and_comments_of_a_data_dictionary_are_noted(tmp_path: Path) -> None:
+    needs("openpyxl")
+    import openpyxl
+    from openpyxl.comments import Comment
+
+    book = openpyxl.Workbook()
+    sheet = book.create_sheet("Entities", 0)
+    for row in (["Entity", "Definition"], ["Main", '="A pipe"'], ["Pump", "A machine."]):
+        sheet.append(row)
+    sheet["A3"].comment = Comment("To be checked.", "Ann")
+    book.save(tmp_path / "formulas.xlsx")
+    document = _read(tmp_path / "formulas.xlsx", '{"definition":"Definition","entity":"Entity"}')
+    assert document.notes[1:] == (
+        "sheet 'Entities': 1 formula has no stored value; open the workbook in a spreadsheet program and save it",
+        "sheet 'Entities': comments on cells are not read: 1",
+    )
 
 
 MERGED_ROWS: list[list[str | None]] = [

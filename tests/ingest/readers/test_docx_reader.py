@@ -125,6 +125,31 @@ def test_hidden_text_is_skipped_with_a_note_and_tables_of_contents_are_skipped_w
     assert document.notes == ("holds hidden text, which is not read",)
 
 
+@pytest.mark.parametrize("strike", ["<w:strike/>", "<w:dstrike/>"])
+def test_struck_out_text_is_skipped_with_a_note_in_sentences_and_table_rows(strike: str) -> None:
+    def run(text: str, properties: str = "") -> str:
+        return f'<w:r><w:rPr>{properties}</w:rPr><w:t xml:space="preserve">{text}</w:t></w:r>'
+
+    def row(*texts: str, properties: str = "") -> str:
+        return f"<w:tr>{''.join(f'<w:tc><w:p>{run(text, properties)}</w:p></w:tc>' for text in texts)}</w:tr>"
+
+    off = strike.replace("/>", ' w:val="0"/>')
+    body = (
+        f"<w:p>{run('Means ')}{run('24 months', strike)}{run('36 months after')}{run(' the old ', strike)}"
+        f"{run('closure')}{run('.', off)}</w:p>"
+        f"<w:tbl>{row('Record', 'Period')}{row('Invoice', '5 years', properties=strike)}"
+        f"{row('Bill', '6 years')}</w:tbl>"
+    )
+    document = _read(docx(body))
+    assert [text for _, text in _blocks(docx(body))] == [
+        "Means 36 months after closure.",
+        "Record | Period",
+        "Bill | 6 years",
+    ]
+    assert document.notes == ("holds struck-out text, which is not read",)
+    assert _read(docx(f"<w:p>{run('Kept.')}{run(' ', strike)}</w:p>")).notes == ()
+
+
 def test_a_text_box_is_read_once_after_its_paragraph() -> None:
     def box(text: str) -> str:
         return f"<w:txbxContent>{paragraph(text)}</w:txbxContent>"

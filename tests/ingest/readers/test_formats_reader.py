@@ -202,6 +202,13 @@ def test_an_outlook_message_inside_an_outlook_message_becomes_a_document(tmp_pat
     assert document.notes == ("old.msg: deep.md: the attachment of an attachment is not read",)
 
 
+def test_struck_out_text_in_the_html_body_of_an_email_is_not_read_and_noted(tmp_path: Path) -> None:
+    document = _read(tmp_path / "mail.eml", email_file("Fees", f"<del>Gone.</del>{SENTENCE}", html=True))
+    assert SENTENCE in document.text
+    assert "Gone" not in document.text
+    assert "holds struck-out text, which is not read" in document.notes
+
+
 def test_the_html_body_of_an_outlook_message_is_read_like_a_web_page(tmp_path: Path) -> None:
     document = _read(tmp_path / "mail.msg", msg_file("Fees", "", values={0x1013: f"<p>{SENTENCE}</p>".encode()}))
     assert SENTENCE in document.text

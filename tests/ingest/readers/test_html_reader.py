@@ -27,6 +27,20 @@ def test_boilerplate_and_hidden_text_of_a_web_page_are_not_read(tmp_path: Path) 
     assert document.title == "A & B"
 
 
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<p>In <del>14 days</del><ins>21 days</ins> in writing.</p>", "In 21 days in writing."),
+        ("<p>The<s> old <strike>older</strike> </s>rule.</p>", "The rule."),
+        ("<p>A <span style='text-decoration: line-through'>B</span>C</p><del><p>D</p></del>", "A C"),
+        ("<table><tr><td>A</td><td>5</td></tr><tr><td><s>B</s></td><td><s>6</s></td></tr></table>", "A | 5"),
+    ],
+)
+def test_struck_out_text_of_a_web_page_is_not_read_and_noted(tmp_path: Path, page: str, text: str) -> None:
+    document = _read(tmp_path, f"<body>{page}")
+    assert (document.text, document.notes) == (text, ("holds struck-out text, which is not read",))
+
+
 def test_only_the_main_element_is_read_if_it_contains_most_of_the_text_of_the_page(tmp_path: Path) -> None:
     words = "Many words stand here. " * 20
     assert _read(tmp_path, f"<body><div>side</div><main>{words}</main>").text == words.strip()

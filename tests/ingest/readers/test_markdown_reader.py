@@ -86,3 +86,26 @@ def test_a_title_in_front_matter_becomes_the_first_heading(tmp_path: Path) -> No
 @pytest.mark.parametrize("body", ["# The Rules\n\nWords.\n", "The Rules\n=====\n\nWords.\n"])
 def test_a_first_heading_of_the_text_replaces_the_title_of_the_front_matter(tmp_path: Path, body: str) -> None:
     assert _read(tmp_path, f"---\ntitle: Rules | Site\n---\n{body}").text == body
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("means ~~24 months~~36 months after", "means 36 months after"),
+        ("Keep the ~~old~~ rule in <del>14 days</del><ins>21 days</ins>.", "Keep the rule in <ins>21 days</ins>."),
+        (
+            "| A | B |\n|---|---|\n| ~~Invoice~~ | ~~5 years~~ |\n| Bill | 6 |",
+            "| A | B |\n|---|---|\n| | |\n| Bill | 6 |",
+        ),
+        ("- ~~one\n  more~~ two\n- three ~~3~~", "- two\n- three "),
+    ],
+)
+def test_struck_out_text_of_a_markdown_document_is_removed_with_a_note(tmp_path: Path, source: str, text: str) -> None:
+    document = _read(tmp_path, source)
+    assert (document.text, document.notes) == (text, ("holds struck-out text, which is not read",))
+
+
+def test_tildes_in_code_escaped_tildes_and_tildes_for_about_strike_nothing_out(tmp_path: Path) -> None:
+    source = "`a ~~b~~` \\~~c~~ about ~~5 or ~~6, ~7~\n\n~~~\n~~d~~ <s>e</s>\n~~~\n\n    ~~f~~\n"
+    document = _read(tmp_path, source)
+    assert (document.text, document.notes) == (source, ())

@@ -12,6 +12,14 @@ from elt_llm_ingest.parsing.parsed_document import Block, BlockKind, ParsedDocum
 MAX_TERM_LENGTH = 100
 
 
+STRUCK_OUT = "holds struck-out text, which is not read"
+
+
+def blank_for(struck: str) -> str:
+    """Return what remains of struck-out text: a blank if it starts or ends with one, so that no words run together."""
+    return " " if struck != struck.strip() else ""
+
+
 def collapse_blanks(text: str) -> str:
     """Return the text with single blanks between words and without empty lines."""
     return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))

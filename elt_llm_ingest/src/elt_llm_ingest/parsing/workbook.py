@@ -457,6 +457,7 @@ class Sheet:
     All `rows` have the same length. They start at the first filled row and column. `merged` lists the first and the
     last (row, column) of each merged range, counted from 0 in `rows`; only the first cell of a range has the value.
     `note` is the reason why a sheet was not read. `remarks` names cells as spreadsheets do, such as B2.
+    `first_row` is the number of the first row in the spreadsheet.
     """
 
     name: str
@@ -465,6 +466,7 @@ class Sheet:
     merged: tuple[tuple[Position, Position], ...] = ()
     note: str = ""
     remarks: SheetRemarks = SheetRemarks()
+    first_row: int = 1
 
     def filled_rows(self, display: Callable[[CellValue], str]) -> list[list[str]]:
         """Return rows of cells as text, made by `display`. The value of a merged range is repeated in all its cells.
@@ -510,7 +512,8 @@ def _sheet(book: CalamineWorkbook, number: int, package: _Package) -> Sheet:
     if (size := SheetExtent(sheet.height, sheet.width)).is_too_large:
         return Sheet(about.name, (), hidden, note=f"is not read: it {size.description}")
     merged = tuple(_merged_ranges(sheet, package.merged.get(number) or sheet.merged_cell_ranges or ()))
-    return Sheet(about.name, _sheet_rows(sheet, extent), hidden, merged, remarks=remarks)
+    first = (sheet.start or (0, 0))[0] + 1
+    return Sheet(about.name, _sheet_rows(sheet, extent), hidden, merged, remarks=remarks, first_row=first)
 
 
 def _sheet_rows(sheet: CalamineSheet, extent: SheetExtent) -> tuple[tuple[CellValue, ...], ...]:

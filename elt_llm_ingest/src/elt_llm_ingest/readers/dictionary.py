@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from elt_llm_core.enterprise import FactSheet, Inventory, fact_sheet_order
 from elt_llm_core.errors import UnreadableDocument
@@ -19,7 +19,7 @@ from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.parsing.workbook import open_workbook
 from elt_llm_ingest.readers import ReaderOptions
 from elt_llm_ingest.readers.delimited import detect_delimiter, parse_rows
-from elt_llm_ingest.readers.sheets import cell_display
+from elt_llm_ingest.readers.sheets import cell_display, workbook_notes
 
 _WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
 _HEADER_ROWS = 20  # the most rows that are searched for the headers
@@ -42,6 +42,7 @@ _LEAST_ROWS = 3
 _LEAST_FILLED = 0.6  # the least number of distinct names, and of definitions, divided by the number of rows
 _LEAST_DEFINITION_WORDS = 3
 
+_MOST_LISTED = 5
 _Rows = Sequence[Sequence[str]]
 
 
@@ -55,7 +56,7 @@ class DictionaryReader(DocumentReader):
     """
 
     name: ClassVar[str] = "dictionary"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     def __init__(self, options: ReaderOptions | None = None) -> None:
         self._mapping = options.columns if options and options.columns else "{}"
@@ -68,14 +69,15 @@ class DictionaryReader(DocumentReader):
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is damaged or lacks columns that the job names."""
         columns: dict[str, str] = json.loads(self._mapping)
-        sheets, notes = _read_sheets(path)
-        found = _find_tables([rows for rows in sheets if rows], columns)
+        sheets = list(_read_sheets(path))
+        tables = _find_tables(sheets, columns)
+        found = [table for table in tables if not table.missing]
         unique = UniqueNames()
         entries = sorted((one for table in found for one in table.fact_sheets(unique)), key=fact_sheet_order)
-        skipped = sum(table.without_name for table in found)
         counts = f"{len(entries)} entries of a data dictionary"
-        more = (f"{skipped} {'row' if skipped == 1 else 'rows'} without a name left out",) if skipped else ()
-        inventory = Inventory(fact_sheets=tuple(entries), notes=(counts, *more, *notes))
+        more = [note for table in tables for note in table.notes()]
+        more += [note for sheet in sheets if not sheet.rows for note in sheet.notes]
+        inventory = Inventory(fact_sheets=tuple(entries), notes=(counts, *more))
         addresses = {identifier: address for table in found for identifier, address in table.addresses.items()}
         return inventory_document(inventory, path.stem, addresses)
 
@@ -92,8 +94,7 @@ class DictionaryColumnsReader(DocumentReader):
 
     def read(self, path: Path) -> ParsedDocument:
         """Return a document whose metadata maps roles ("entity", "definition") to headers; {} for other files."""
-        sheets, _ = _read_sheets(path)
-        proposals = filter(None, map(propose_columns, sheets))
+        proposals = filter(None, (propose_columns(sheet.rows) for sheet in _read_sheets(path)))
         return ParsedDocument("", path.stem, metadata=dict(next(proposals, {})))
 
 
@@ -130,30 +131,36 @@ def _columns_by_role(header: Sequence[str]) -> dict[str, int]:
     return columns
 
 
-def _read_sheets(path: Path) -> tuple[list[_Rows], tuple[str, ...]]:
+class _SheetRows(NamedTuple):
+    """The rows of a sheet, or of a CSV file, which has no `name`. `first` is the number of the first row."""
+
+    rows: _Rows
+    notes: tuple[str, ...]
+    name: str = ""
+    first: int = 1
+
+
+def _read_sheets(path: Path) -> Iterator[_SheetRows]:
     if path.suffix.lower() in _WORKBOOKS:
-        return [sheet.filled_rows(cell_display) for sheet in open_workbook(path).sheets], ()
-    text, notes = decode(read_bytes(path))
-    rows, row_notes = parse_rows(text, detect_delimiter(text))
-    return [[[" ".join(cell.split()) for cell in row] for row in rows]], (*notes, *row_notes)
+        for sheet in open_workbook(path).sheets:
+            comments = sum(line.startswith(("Comment on ", "Reply on ")) for line in sheet.remarks.lines)
+            unread = (f"sheet {sheet.name!r}: comments on cells are not read: {comments:,}",) if comments else ()
+            notes = (*workbook_notes([sheet]), *unread)
+            yield _SheetRows(sheet.filled_rows(cell_display), notes, f"sheet {sheet.name!r}", sheet.first_row)
+    else:
+        text, notes = decode(read_bytes(path))
+        rows, row_notes = parse_rows(text, detect_delimiter(text))
+        yield _SheetRows([[" ".join(cell.split()) for cell in row] for row in rows], (*notes, *row_notes))
 
 
-def _find_tables(sheets: Sequence[_Rows], columns: Mapping[str, str]) -> list["_Table"]:
-    """Return the sheets that have the column that the job maps to `entity`.
-
-    Raises UnreadableDocument, naming all missing columns, if no sheet has it or a sheet with it lacks another column.
-    """
-    headers = [_header_row(rows, columns) for rows in sheets]
-    tables = [_Table(rows, number, columns) for rows, number in zip(sheets, headers, strict=True)]
-    found = [table for table in tables if "entity" not in table.missing]
-    likeliest = max(tables, key=lambda table: -len(table.missing), default=_Table([[]], 0, columns))
-    for table in found or [likeliest]:
-        if table.missing:
-            lacking = [f"no column {columns[role]!r}, which the job maps to {role}" for role in table.missing]
-            names = [header for header in table.headers if header]
-            hints = [f"{columns[role]!r}: {nearest_names(columns[role], names)}" for role in table.missing]
-            raise UnreadableDocument(f"has {', and '.join(lacking)}", hint=" ".join(hints))
-    return found
+def _find_tables(sheets: Sequence[_SheetRows], columns: Mapping[str, str]) -> list["_Table"]:
+    """Return the tables of the sheets; raise UnreadableDocument, naming missing columns, if no table is complete."""
+    tables = [_Table(sheet, columns) for sheet in sheets if sheet.rows] or [_Table(_SheetRows([[]], ()), columns)]
+    if all(table.missing for table in tables):
+        likeliest = sorted(tables, key=lambda table: len(table.missing))[:_MOST_LISTED]
+        where = "has no sheet with all columns: " if sheets and sheets[0].name else ""
+        raise UnreadableDocument(where + "; ".join(table.lacking for table in likeliest))
+    return tables
 
 
 def _header_row(rows: _Rows, columns: Mapping[str, str]) -> int:
@@ -175,24 +182,47 @@ def _folded(header: str) -> str:
 
 
 class _Table:
-    """The rows of one sheet below its header row. `missing` lists the roles whose columns the sheet lacks."""
+    """The rows of one sheet below its header row. `missing` maps the roles whose columns the sheet lacks to headers."""
 
-    def __init__(self, rows: _Rows, header: int, columns: Mapping[str, str]) -> None:
+    def __init__(self, sheet: _SheetRows, columns: Mapping[str, str]) -> None:
+        rows, header = sheet.rows, _header_row(sheet.rows, columns)
         names = list(map(_folded, rows[header]))
-        self.missing = [role for role, name in columns.items() if _folded(name) not in names]
+        self._sheet = sheet
+        self.missing = {role: name for role, name in columns.items() if _folded(name) not in names}
         self._places = {role: names.index(_folded(name)) for role, name in columns.items() if role not in self.missing}
-        self.headers, self._rows, self._first = rows[header], rows[header + 1 :], header + 2
+        self.headers, self._rows, self._first = rows[header], rows[header + 1 :], sheet.first + header + 1
         self._address_columns = [column for column in range(len(self.headers)) if self._holds_addresses(column)]
         self.addresses: dict[str, str] = {}
         """The first web address of each entry, by entry id. Entries without an address are omitted."""
-        self.without_name = 0
+        self._without_name: list[int] = []
+
+    @property
+    def lacking(self) -> str:
+        """The missing columns, each with the most similar headers, as words for a message; "" if there are none."""
+        headers = [header for header in self.headers if header]
+        lacking = [
+            f"no column {name!r}, which the job maps to {role} ({nearest_names(name, headers).removesuffix('.')})"
+            for role, name in self.missing.items()
+        ]
+        return f"{self._sheet.name} has {', and '.join(lacking)}".strip() if lacking else ""
+
+    def notes(self) -> Iterator[str]:
+        """Yield notes on what is left out. Call this after `fact_sheets`."""
+        if self.missing:
+            yield f"{self.lacking}; it is left out"
+            return
+        if rows := self._without_name:
+            listed = ", ".join(map(str, rows[:_MOST_LISTED])) + (", ..." if len(rows) > _MOST_LISTED else "")
+            skipped = f"{len(rows):,} {'row' if len(rows) == 1 else 'rows'} without a name left out: {listed}"
+            yield f"{self._sheet.name}: {skipped}".removeprefix(": ")
+        yield from self._sheet.notes
 
     def fact_sheets(self, unique: UniqueNames) -> Iterator[FactSheet]:
         """Yield one fact sheet for each row with a name. `unique` makes the ids unique in the file."""
         for number, row in enumerate(self._rows, self._first):
             name = self._cell(row, "entity")
             if not name:
-                self.without_name += any(row)
+                self._without_name += [number] if any(row) else []
                 continue
             above = [part for part in (self._cell(row, "domain"), self._cell(row, "subgroup")) if part]
             parent = _SEPARATOR.join(part.replace(_SEPARATOR, ", ") for part in above)

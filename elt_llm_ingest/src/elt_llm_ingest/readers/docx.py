@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 
 from lxml.etree import _Element
 
-from elt_llm_ingest.parsing.document_builder import collapse_blanks
+from elt_llm_ingest.parsing.document_builder import STRUCK_OUT, blank_for, collapse_blanks
 from elt_llm_ingest.parsing.document_reader import DocumentReader
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
 from elt_llm_ingest.parsing.xml_guard import is_comment
@@ -62,6 +62,11 @@ def is_switched_on(parent: _Element | None, path: str) -> bool:
     """Return whether an on/off property such as `rPr/b` is on."""
     element = None if parent is None else parent.find(_word_path(path))
     return element is not None and element.get(VALUE, "true") not in {"0", "false", "off", "none"}
+
+
+def is_struck(run: _Element | None) -> bool:
+    """Return whether the format of a run strikes its text out, once or twice."""
+    return is_switched_on(run, "rPr/strike") or is_switched_on(run, "rPr/dstrike")
 
 
 class DocxStyles:
@@ -494,13 +499,18 @@ class DocxBodyWriter(OfficeBodyWriter):
             if tag in _TEXTS:
                 style = (word_value(run, "rPr/rStyle") or "").casefold()
                 is_emphasis = is_switched_on(run, "rPr/i") or style in _EMPHASIS
-                read.pieces.append(StyledText(child.text or "", is_switched_on(run, "rPr/b"), is_emphasis))
+                text = child.text or ""
+                struck = is_struck(run) and text.strip()
+                self.left_out |= {STRUCK_OUT} if struck else set()
+                text = blank_for(text) if struck else text
+                read.pieces.append(StyledText(text, is_switched_on(run, "rPr/b"), is_emphasis))
             elif tag == EQUATION:
                 read.pieces.append(StyledText(linear_equation(child)))
             elif tag in _SIGNS:
                 read.pieces.append(StyledText(_SIGNS[tag], is_switched_on(run, "rPr/b")))
             elif tag in _NOTES:
-                read.pieces.append(StyledText(self._notes.mark(_NOTES[tag], child.get(f"{WORD}id", ""))))
+                mark = "" if is_struck(run) else self._notes.mark(_NOTES[tag], child.get(f"{WORD}id", ""))
+                read.pieces.append(StyledText(mark))
             elif tag == _PAGE_BREAK:
                 read.pieces.append(None)
             elif tag == _BOX:
@@ -575,10 +585,10 @@ class DocxBodyWriter(OfficeBodyWriter):
 
 
 class DocxReader(DocumentReader):
-    """Reads Word files, without their headers, footers, comments, deletions and tables of contents."""
+    """Reads Word files, without their headers, footers, comments, deletions, struck-out text and tables of contents."""
 
     name: ClassVar[str] = "docx"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is damaged, encrypted or not a Word file."""

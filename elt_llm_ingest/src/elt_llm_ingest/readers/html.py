@@ -13,7 +13,7 @@ from elt_llm_core.text.outline import Span
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from elt_llm_ingest.parsing.charset import decode
-from elt_llm_ingest.parsing.document_builder import DefinitionListMarks, DocumentBuilder
+from elt_llm_ingest.parsing.document_builder import STRUCK_OUT, DefinitionListMarks, DocumentBuilder, blank_for
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument, find_web_address, find_year, known_values
 from elt_llm_ingest.readers.headings import starts_rule
@@ -384,6 +384,7 @@ _BARE_ELEMENT = re.compile(
     r"(|\s[^<>]{0,2000})/>"
 )
 _HIDDEN = "script, style, noscript, template, svg, math annotation, iframe, object, select, button, input, textarea"
+_STRUCK = "del, s, strike, [style*=line-through]"
 _BOILERPLATE = (
     "nav, aside, footer, form, [hidden], [aria-hidden=true], [role=navigation], [role=search], [role=banner], "
     "[role=contentinfo], [role=complementary], a.headerlink, .mw-editsection, .sphinxsidebar, .navbox, "
@@ -403,7 +404,7 @@ class HtmlReader(DocumentReader):
     """Reads .html, .htm and .xhtml files. Files to which a page refers are not read."""
 
     name: ClassVar[str] = "html"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is not text."""
@@ -417,7 +418,7 @@ class HtmlReader(DocumentReader):
 
 
 def parse_page(data: bytes) -> tuple[LexborHTMLParser, tuple[str, ...]]:
-    """Return the tree of an HTML page and notes on its charset; raise UnreadableDocument if it is not text."""
+    """Return the tree of an HTML page without struck-out text, and notes; raise UnreadableDocument if it is no text."""
     head = data[:_DECLARATION_BYTES]
     charset = _XML_ENCODING.search(head) or _CHARSET.search(head)
     source, notes = decode(data, charset.group(1).decode("ascii") if charset else None)
@@ -426,7 +427,11 @@ def parse_page(data: bytes) -> tuple[LexborHTMLParser, tuple[str, ...]]:
     for match in _TAG.finditer(source):
         if match.end() - match.start() > _MOST_ATTRIBUTES and len(match.group().split()) > _MOST_ATTRIBUTES:
             raise UnreadableDocument(f"has a tag with more than {_MOST_ATTRIBUTES:,} attributes")
-    return LexborHTMLParser(source), notes
+    tree = LexborHTMLParser(source)
+    struck = [node for node in _innermost_first(tree.body, _STRUCK) if node.text().strip()] if tree.body else []
+    for node in struck:
+        node.replace_with(blank_for(node.text()))
+    return tree, (*notes, STRUCK_OUT) if struck else notes
 
 
 def visible_part(tree: LexborHTMLParser) -> LexborNode | None:

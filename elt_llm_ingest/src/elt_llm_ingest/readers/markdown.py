@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from elt_llm_ingest.parsing.charset import decode
+from elt_llm_ingest.parsing.document_builder import STRUCK_OUT
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.parsing.parsed_document import (
     Block,
@@ -108,6 +109,30 @@ def _definition_line(text: str, start: int, end: int) -> tuple[int, int]:
     return start - len(before), len(text) if stop < 0 else stop + 1
 
 
+# Code and escaped characters, which stay, or struck-out text with the blanks around it.
+_STRUCK = re.compile(
+    r"`[^`]{1,500}`|\\.|( ?)(?:~~(?![\s~])(?:[^~]|~(?!~)){1,2000}+(?<!\s)~~(?!~)|"
+    r"<(del|s|strike)(?:\s[^<>]{0,200})?>(?:[^<]|<(?!/?\2\b)){1,2000}+</\2>)( ?)",
+    re.IGNORECASE,
+)
+
+
+def remove_struck_text(text: str) -> str:
+    """Remove `~~struck-out~~` and `<del>struck-out</del>` text, except in code."""
+    lines = text.split("\n")
+    tokens = (
+        MarkdownIt("commonmark").enable("table").disable("inline").parse(text) if "~~" in text or "</" in text else []
+    )
+    for first, last in (
+        token.map for token in reversed(tokens) if token.map and token.type in ("inline", "html_block")
+    ):
+        stands = _STRUCK.sub(
+            lambda found: found[0] if found[1] is None else found[1] or found[3], "\n".join(lines[first:last])
+        )
+        lines[first:last] = stands.split("\n")
+    return "\n".join(lines)
+
+
 _LINK = re.compile(r"!?\[([^\[\]]{0,300})\]\([^()\s]{0,2000}\)")
 _MARKS = re.compile(r"[*`]|\{#[\w-]{1,100}\}|(?<!\w)_|_(?!\w)")
 
@@ -115,30 +140,33 @@ _MARKS = re.compile(r"[*`]|\{#[\w-]{1,100}\}|(?<!\w)_|_(?!\w)")
 class MarkdownReader(DocumentReader):
     """Reads .md files. Front matter becomes metadata and is excluded from the text, so that no answer quotes it.
 
-    The text is the source below the front matter, without pictures that are embedded as `data:` addresses. A title in
-    the front matter becomes the first heading, unless the text starts with a heading of the first level.
+    The text is the source below the front matter, without embedded pictures (`data:` addresses) and struck-out text. A
+    title in the front matter becomes the first heading, unless the text starts with a heading of the first level.
     """
 
     name: ClassVar[str] = "markdown"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is not text."""
         source, notes = decode(read_bytes(path))
-        return replace(markdown_document(source, path.stem), notes=notes)
+        document = markdown_document(source, path.stem)
+        return replace(document, notes=(*notes, *document.notes))
 
 
 def markdown_document(source: str, name: str) -> ParsedDocument:
     """Parse a Markdown source. `name` is the title if neither front matter nor a heading provides one."""
     whole = remove_inline_images(source.replace("\f", "\n"))
     body, values = split_front_matter(whole)
-    text = whole[body:].lstrip("\n") if body else whole
+    source = whole[body:].lstrip("\n") if body else whole
+    text = remove_struck_text(source)
+    notes = () if text == source else (STRUCK_OUT,)
     if (named := values.get("title")) and not _has_title_line(text):
         text = f"# {named}\n\n{text}"
     blocks, sections = _Outline(text).parse()
     heading = next((section.title for section in sections if section.level == 1 and section.title), "")
     title = values.get("title") or heading or values.get("name") or name
-    return ParsedDocument(text, title, (), sections, blocks, front_matter_metadata(values))
+    return ParsedDocument(text, title, (), sections, blocks, front_matter_metadata(values), notes=notes)
 
 
 def _has_title_line(text: str) -> bool:

@@ -173,7 +173,7 @@ class SheetsReader(DocumentReader):
             builder.start_page()
             _write_sheet(builder, sheet)
         metadata = {**workbook.metadata, "page_unit": "sheet"}
-        return builder.build(str(metadata.pop("title", path.stem)), metadata, tuple(_workbook_notes(workbook.sheets)))
+        return builder.build(str(metadata.pop("title", path.stem)), metadata, tuple(workbook_notes(workbook.sheets)))
 
 
 def _write_sheet(builder: DocumentBuilder, sheet: Sheet) -> None:
@@ -201,7 +201,8 @@ def _count_header_rows(area: TableArea, first: int, merged: Sequence[MergedRange
     return count if count <= _MAX_HEADER_ROWS else 1
 
 
-def _workbook_notes(sheets: Sequence[Sheet]) -> Iterator[str]:
+def workbook_notes(sheets: Sequence[Sheet]) -> Iterator[str]:
+    """Yield notes on sheets that are hidden or not read, and on formulas without a stored value."""
     for sheet in sheets:
         if sheet.hidden and sheet.rows:
             yield f"sheet {sheet.name!r} is hidden in the workbook but is read"

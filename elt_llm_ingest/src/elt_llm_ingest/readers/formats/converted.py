@@ -56,7 +56,7 @@ class ConvertedReader(DocumentReader):
     """Reads many formats with kreuzberg. Nothing is downloaded, and no OCR is done."""
 
     name: ClassVar[str] = "kreuzberg"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     @property
     def identity(self) -> str:

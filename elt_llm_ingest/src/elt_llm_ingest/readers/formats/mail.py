@@ -17,7 +17,7 @@ from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.store.records import MetadataValue
 
 from elt_llm_ingest.parsing.charset import decode, normalise_text
-from elt_llm_ingest.parsing.document_builder import DocumentBuilder
+from elt_llm_ingest.parsing.document_builder import STRUCK_OUT, DocumentBuilder
 from elt_llm_ingest.parsing.document_reader import read_bytes
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument, find_year, known_values
 from elt_llm_ingest.readers.formats.members import ContainerReader, Members, printable
@@ -42,7 +42,7 @@ class Mail:
 
     def document(self, members: Members, title: str) -> ParsedDocument:
         """Return the mail as a document, with its attachments as parts. `title` replaces a missing subject."""
-        return members.document(self._write(), self._header("subject") or title, self._metadata())
+        return members.document(self._write(members), self._header("subject") or title, self._metadata())
 
     def _header(self, name: str) -> str:
         return " ".join(printable(self.headers.get(name, "")).split())[:1000]
@@ -72,14 +72,16 @@ class Mail:
             thread=self._thread(),
         )
 
-    def _write(self) -> DocumentBuilder:
+    def _write(self, members: Members) -> DocumentBuilder:
         builder = DocumentBuilder()
         if subject := self._header("subject"):
             builder.add_heading(subject, 1)
         shown = (name for name in ("from", "to", "cc", "date") if self._header(name))
         builder.add("\n".join(f"{name.capitalize()}: {self._header(name)}" for name in shown))
         if self.html:
-            tree, _ = parse_page(self.body.encode())
+            tree, notes = parse_page(self.body.encode())
+            if STRUCK_OUT in notes:
+                members.add_note(STRUCK_OUT)
             if (part := visible_part(tree)) is not None:
                 HtmlBlockWriter(builder).write(part)
         else:
@@ -92,7 +94,7 @@ class EmailReader(ContainerReader):
     """Reads .eml files. The text consists of subject, sender, recipients, date and body; attachments are parts."""
 
     name: ClassVar[str] = "email"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it has no e-mail headers."""
@@ -179,7 +181,7 @@ class OutlookReader(ContainerReader):
     """Reads .msg files. The text consists of subject, sender, recipients, date and body; attachments are parts."""
 
     name: ClassVar[str] = "outlook"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is damaged, or not an Outlook message."""
