@@ -99,6 +99,21 @@ def test_a_hidden_section_of_an_odt_file_is_skipped_with_a_note() -> None:
     assert (document.text, document.notes) == ("y", ("holds hidden text, which is not read",))
 
 
+def test_struck_out_text_of_an_odt_file_is_skipped_with_a_note() -> None:
+    def look(name: str, family: str, line: str) -> str:
+        line = f'<style:text-properties style:text-line-through-style="{line}"/>'
+        return f'<style:style style:name="{name}" style:family="{family}">{line}</style:style>'
+
+    styles = look("T1", "text", "solid") + look("T2", "text", "none") + look("P1", "paragraph", "solid")
+    body = (
+        '<text:p>Means <text:span text:style-name="T1">24 <text:span>months</text:span></text:span>36 months.</text:p>'
+        '<text:p text:style-name="P1">Gone, but <text:span text:style-name="T2">kept.</text:span></text:p>'
+    )
+    document = _read(odt(body, automatic=styles))
+    assert document.text == "Means 36 months.\n\nkept."
+    assert document.notes == ("holds struck-out text, which is not read",)
+
+
 def test_odt_table_rows_repeat_the_text_of_merged_cells() -> None:
     covered = "<table:covered-table-cell/>"
     header = (

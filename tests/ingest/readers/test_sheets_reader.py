@@ -349,3 +349,23 @@ def _with_parts(book: bytes, parts: dict[str, str]) -> bytes:
         for name, content in parts.items():
             archive.writestr(name, content)
     return data.getvalue()
+
+
+def test_cells_of_a_workbook_that_are_struck_out_are_not_read_and_noted(tmp_path: Path) -> None:
+    needs("openpyxl")
+    import openpyxl
+    from openpyxl.styles import Font
+
+    book = openpyxl.Workbook()
+    sheet = book.create_sheet("Periods", 0)
+    for row in (["Record", "Years"], ["Invoice", 5], ["Bill", 6], ["Order", 7]):
+        sheet.append(row)
+    for cell in (*sheet[2], sheet["C1"]):
+        cell.font = Font(strike=True)
+    sheet["A4"].font = Font(strike=False)
+    book.save(tmp_path / "periods.xlsx")
+    document = SheetsReader().read(tmp_path / "periods.xlsx")
+    assert "Invoice" not in document.text
+    assert "Bill" in document.text
+    assert "Order" in document.text
+    assert document.notes == ("sheet 'Periods' holds struck-out text, which is not read, in 2 cells",)

@@ -36,12 +36,16 @@ _CELL = re.compile(rb"<(?:[\w.-]{1,20}:)?c\s([^>]{1,300})>")
 _FORMULA = rb"(?:<f[^>]{0,300}/>|<f[^>]{0,300}>[^<]{0,9000}</f>)?"
 _ERROR = re.compile(rb"<c\s([^>]{1,300})>" + _FORMULA + rb"<v>(#[A-Z/0!?]{2,12})</v>")
 _IS_ERROR = b't="e"'
+_FORMATTED = re.compile(rb"<(?:[\w.-]{1,20}:)?c\s([^>]{0,200}\bs=[\"']([0-9]{1,6})[\"'][^>]{0,200})(?<!/)><[fiv]")
 Position = tuple[int, int]
 
 
 @dataclass
 class SheetExtent:
-    """The size of a sheet's filled area. `errors` maps the (row, column) of a cell, from 0, to its error value."""
+    """The size of a sheet's filled area. `errors` maps the (row, column) of a cell, from 0, to its error value.
+
+    The value is "" if the cell is struck out.
+    """
 
     rows: int = 0
     columns: int = 0
@@ -58,8 +62,8 @@ class SheetExtent:
         return f"spreads over {self.rows:,} rows and {self.columns:,} columns, more than {MAX_CELLS:,} cells"
 
 
-def xlsx_extent(xml: bytes) -> SheetExtent:
-    """Measure the filled area of a sheet in the XML of an XLSX file."""
+def xlsx_extent(xml: bytes, struck: frozenset[bytes] = frozenset()) -> SheetExtent:
+    """Measure the filled area of a sheet in the XML of an XLSX file. `struck` has the numbers of struck-out formats."""
     extent = _bounding_box(set(_COLUMN.findall(xml)), set(_ROW.findall(xml)))
     if extent.is_too_large:
         # Only cells with content count, since whole columns may be formatted but empty.
@@ -68,13 +72,25 @@ def xlsx_extent(xml: bytes) -> SheetExtent:
             {name for cell in filled for name in _COLUMN.findall(cell)},
             {name for cell in filled for name in _ROW.findall(cell)},
         )
-    for match in _ERROR.finditer(xml) if _IS_ERROR in xml else ():
-        attributes = b" " + match.group(1)
-        column, row = _COLUMN.search(attributes), _ROW.search(attributes)
-        if _IS_ERROR in attributes and column and row:
-            position = int(row.group(1)) - 1, _column_number(column.group(1)) - 1
-            extent.errors[position] = match.group(2).decode("ascii")
+    errors = [found for found in _ERROR.findall(xml) if _IS_ERROR in found[0]] if _IS_ERROR in xml else []
+    errors += [(cell, b"") for cell, style in _FORMATTED.findall(xml) if style in struck] if struck else []
+    for attributes, value in errors:
+        column, row = _COLUMN.search(b" " + attributes), _ROW.search(b" " + attributes)
+        if column and row:
+            extent.errors[int(row.group(1)) - 1, _column_number(column.group(1)) - 1] = value.decode("ascii")
     return extent
+
+
+def _struck_formats(archive: Archive) -> frozenset[bytes]:
+    """Return the numbers of the cell formats of an XLSX file that strike the text out."""
+    name = dict(_relations(archive, _WORKBOOK).values()).get("styles") if _WORKBOOK in archive else None
+    root = parse_xml(archive.read_member(name)) if name else None
+    if root is None:
+        return frozenset()
+    strikes = [font.find("{*}strike") for font in root.iterfind("{*}fonts/{*}font")]
+    fonts = {f"{n}" for n, on in enumerate(strikes) if on is not None and on.get("val", "1") not in {"0", "false"}}
+    formats = enumerate(root.iterfind("{*}cellXfs/{*}xf"))
+    return frozenset(b"%d" % number for number, one in formats if one.get("fontId") in fonts)
 
 
 def _bounding_box(columns: set[bytes], rows: set[bytes]) -> SheetExtent:
@@ -146,9 +162,9 @@ def _check_package(path: Path) -> _Package:
                     raise UnreadableDocument(f"is too large: sheet {number} {extent.description}")
             remarks, merged = zip(*map(_ods_contents, sheets), strict=True) if sheets else ((), ())
             return _Package(dict(enumerate(extents)), dict(enumerate(remarks)), dict(enumerate(merged)), metadata)
-        parts = _sheet_parts(archive)
+        parts, struck = _sheet_parts(archive), _struck_formats(archive)
         return _Package(
-            {name: xlsx_extent(archive.read_member(part)) for name, part in parts.items()},
+            {name: xlsx_extent(archive.read_member(part), struck) for name, part in parts.items()},
             {name: _sheet_remarks(archive, part) for name, part in parts.items()},
             metadata=metadata,
         )
@@ -457,7 +473,7 @@ class Sheet:
     All `rows` have the same length. They start at the first filled row and column. `merged` lists the first and the
     last (row, column) of each merged range, counted from 0 in `rows`; only the first cell of a range has the value.
     `note` is the reason why a sheet was not read. `remarks` names cells as spreadsheets do, such as B2.
-    `first_row` is the number of the first row in the spreadsheet.
+    `first_row` is the number of the first row in the spreadsheet. `struck` counts the struck-out cells, which are "".
     """
 
     name: str
@@ -467,6 +483,7 @@ class Sheet:
     note: str = ""
     remarks: SheetRemarks = SheetRemarks()
     first_row: int = 1
+    struck: int = 0
 
     def filled_rows(self, display: Callable[[CellValue], str]) -> list[list[str]]:
         """Return rows of cells as text, made by `display`. The value of a merged range is repeated in all its cells.
@@ -512,8 +529,8 @@ def _sheet(book: CalamineWorkbook, number: int, package: _Package) -> Sheet:
     if (size := SheetExtent(sheet.height, sheet.width)).is_too_large:
         return Sheet(about.name, (), hidden, note=f"is not read: it {size.description}")
     merged = tuple(_merged_ranges(sheet, package.merged.get(number) or sheet.merged_cell_ranges or ()))
-    first = (sheet.start or (0, 0))[0] + 1
-    return Sheet(about.name, _sheet_rows(sheet, extent), hidden, merged, remarks=remarks, first_row=first)
+    first, struck = (sheet.start or (0, 0))[0] + 1, list(extent.errors.values()).count("")
+    return Sheet(about.name, _sheet_rows(sheet, extent), hidden, merged, "", remarks, first, struck)
 
 
 def _sheet_rows(sheet: CalamineSheet, extent: SheetExtent) -> tuple[tuple[CellValue, ...], ...]:

@@ -10,6 +10,7 @@ from elt_llm_core.errors import UnreadableDocument
 from lxml.etree import _Element
 
 from elt_llm_ingest.parsing.archive import Archive, open_archive
+from elt_llm_ingest.parsing.document_builder import STRUCK_OUT, blank_for
 from elt_llm_ingest.parsing.document_reader import DocumentReader
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.parsing.xml_guard import is_comment, parse_xml
@@ -23,7 +24,7 @@ from elt_llm_ingest.readers.office_package import (
 )
 from elt_llm_ingest.readers.tables import MAX_COLUMNS, may_be_header_row, row_text, write_grid
 
-Piece: TypeAlias = "tuple[_Element | str, bool | None]"
+Piece: TypeAlias = "tuple[_Element | str, bool | None, bool]"  # and whether it is bold, and struck out
 
 _NAMES = "urn:oasis:names:tc:opendocument:xmlns"
 OFFICE = f"{{{_NAMES}:office:1.0}}"
@@ -116,11 +117,17 @@ class OdtStyles:
 
     def is_bold(self, family: str, name: str | None) -> bool | None:
         """Return whether a style of a family such as "text" is bold; None if it and its base styles set no weight."""
-        for style in self._chain(family, name):
-            for properties in style.iter(f"{STYLE}text-properties"):
-                if weight := properties.get(f"{_FORMAT}font-weight"):
-                    return weight in {"bold", "600", "700", "800", "900"}
-        return None
+        weight = self._text_property(family, name, f"{_FORMAT}font-weight")
+        return weight in {"bold", "600", "700", "800", "900"} if weight else None
+
+    def is_struck(self, family: str, name: str | None) -> bool | None:
+        """Return whether a style of a family strikes its text out; None if it and its base styles do not set this."""
+        line = self._text_property(family, name, f"{STYLE}text-line-through-style")
+        return line != "none" if line else None
+
+    def _text_property(self, family: str, name: str | None, key: str) -> str:
+        texts = (part for style in self._chain(family, name) for part in style.iter(f"{STYLE}text-properties"))
+        return next((value for part in texts if (value := part.get(key))), "")
 
     def is_a(self, name: str | None, *kinds: str) -> bool:
         """Return whether one of `kinds` occurs in the name of a paragraph style or of a style on which it is based."""
@@ -184,43 +191,51 @@ def _repeat_count(element: _Element, name: str) -> int:
 def read_odt_paragraph(paragraph: _Element, styles: OdtStyles) -> OfficeParagraph:
     """Read the visible text of a paragraph or heading."""
     read = OfficeParagraph()
-    bold = styles.is_bold("paragraph", paragraph.get(_STYLE_NAME))
-    pending: list[Piece] = _element_content(paragraph, bold)
+    name = paragraph.get(_STYLE_NAME)
+    struck = styles.is_struck("paragraph", name) or False
+    pending: list[Piece] = _element_content(paragraph, styles.is_bold("paragraph", name), struck)
     while pending:
-        item, bold = pending.pop()
-        if isinstance(item, str):
+        item, bold, struck = pending.pop()
+        if isinstance(item, str) and struck and item.strip():
+            read.has_struck = True
+            read.pieces.append(StyledText(blank_for(item), bold))
+        elif isinstance(item, str):
             # A line end in the XML counts as a blank; real line breaks are text:line-break elements.
             read.pieces.append(StyledText(_LINE_END.sub(" ", item), bold))
         elif not is_comment(item):
-            pending += _read_element(item, bold, read, styles)
+            pending += _read_element(item, (bold, struck), read, styles)
     return read
 
 
-def _read_element(element: _Element, bold: bool | None, read: OfficeParagraph, styles: OdtStyles) -> list[Piece]:
+def _read_element(
+    element: _Element, look: tuple[bool | None, bool], read: OfficeParagraph, styles: OdtStyles
+) -> list[Piece]:
     """Add white space, a note or a frame to `read`. For any other element, return the pieces inside it, last first."""
+    bold, struck = look
     tag = str(element.tag)
     if tag in _SIGNS:
         read.pieces.append(StyledText(_SIGNS[tag], bold))
     elif tag == f"{TEXT}s":
         read.pieces.append(StyledText(" " * min(parse_number(element.get(f"{TEXT}c")) or 1, _MOST_BLANKS), bold))
-    elif tag == f"{TEXT}note":
+    elif tag == f"{TEXT}note" and not struck:
         mark = f"[{(element.findtext(f'{TEXT}note-citation') or '*').strip()[:10]}]"
         read.pieces.append(StyledText(mark, bold))
         read.notes += [(mark, body) for body in element.findall(f"{TEXT}note-body")]
     elif tag.startswith(DRAW) and tag != f"{DRAW}a":
         read.boxes.append(element)
-    elif tag not in _SKIPPED_IN_TEXT:
-        own = styles.is_bold("text", element.get(_STYLE_NAME)) if tag == f"{TEXT}span" else None
-        return _element_content(element, bold if own is None else own)
+    elif tag not in _SKIPPED_IN_TEXT and tag != f"{TEXT}note":
+        name = element.get(_STYLE_NAME) if tag == f"{TEXT}span" else None
+        own, own_struck = styles.is_bold("text", name), styles.is_struck("text", name)
+        return _element_content(element, bold if own is None else own, struck if own_struck is None else own_struck)
     return []
 
 
-def _element_content(element: _Element, bold: bool | None) -> list[Piece]:
-    items: list[Piece] = [(element.text, bold)] if element.text else []
+def _element_content(element: _Element, bold: bool | None, struck: bool) -> list[Piece]:
+    items: list[Piece] = [(element.text, bold, struck)] if element.text else []
     for child in element:
-        items.append((child, bold))
+        items.append((child, bold, struck))
         if child.tail:
-            items.append((child.tail, bold))
+            items.append((child.tail, bold, struck))
     return items[::-1]
 
 
@@ -250,7 +265,7 @@ class OdtWriter(OfficeBodyWriter):
                 self.write(child)
 
     def _write_paragraph(self, element: _Element, label: str, *, in_list: bool = False) -> None:
-        paragraph = read_odt_paragraph(element, self._styles)
+        paragraph = self._read(element)
         text = paragraph.text
         level = self._heading_level(element, paragraph)
         if level is not None and text:
@@ -271,6 +286,11 @@ class OdtWriter(OfficeBodyWriter):
             part = "term" if is_term else "body" if self._styles.is_a(style, "definition") else ""
             self._mark_terms(first, label, paragraph.term, part)
         self._write_aside(paragraph)
+
+    def _read(self, element: _Element) -> OfficeParagraph:
+        paragraph = read_odt_paragraph(element, self._styles)
+        self.left_out |= {STRUCK_OUT} if paragraph.has_struck else set()
+        return paragraph
 
     def _heading_level(self, element: _Element, paragraph: OfficeParagraph) -> int | None:
         if element.tag == f"{TEXT}h":
@@ -358,7 +378,7 @@ class OdtWriter(OfficeBodyWriter):
         texts = []
         for child in cell:
             if child.tag in _PARAGRAPHS:
-                paragraph = read_odt_paragraph(child, self._styles)
+                paragraph = self._read(child)
                 aside.boxes += paragraph.boxes
                 aside.notes += paragraph.notes
                 texts.append(" ".join(paragraph.text.split()))
@@ -385,13 +405,13 @@ class OdtWriter(OfficeBodyWriter):
 
 
 class OdtReader(DocumentReader):
-    """Reads .odt and .ott files, without headers, footers, annotations, deletions and tables of contents.
+    """Reads .odt and .ott files, without headers, footers, annotations, deleted or struck-out text, tables of contents.
 
     The document has no pages, since only some files of this format store page breaks.
     """
 
     name: ClassVar[str] = "odt"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is damaged, encrypted or not a text document."""

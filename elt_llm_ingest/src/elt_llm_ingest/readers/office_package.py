@@ -100,6 +100,8 @@ class OfficeParagraph:
     pieces: list[StyledText | None] = field(default_factory=list)
     boxes: list[_Element] = field(default_factory=list)
     notes: list[tuple[str, _Element]] = field(default_factory=list)
+    has_struck: bool = False
+    """Whether struck-out text has been left out."""
 
     @property
     def raw(self) -> str:

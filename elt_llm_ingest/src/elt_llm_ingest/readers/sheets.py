@@ -12,7 +12,7 @@ from elt_llm_core.errors import UnreadableDocument
 
 from elt_llm_ingest.leanix.documents import inventory_document
 from elt_llm_ingest.leanix.inventory import build_inventory, is_inventory
-from elt_llm_ingest.parsing.document_builder import DocumentBuilder
+from elt_llm_ingest.parsing.document_builder import STRUCK_OUT, DocumentBuilder
 from elt_llm_ingest.parsing.document_reader import DocumentReader
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.parsing.workbook import CellValue, Position, Sheet, open_workbook
@@ -139,7 +139,7 @@ class LeanixInventoryReader(DocumentReader):
     """Reads the first sheet of a workbook as an inventory. Further sheets, such as ReadMe, are ignored."""
 
     name = "leanix_inventory"
-    version = 1
+    version = 2
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is not a workbook or contains no inventory."""
@@ -148,7 +148,7 @@ class LeanixInventoryReader(DocumentReader):
             raise UnreadableDocument(
                 "holds no inventory: the first row lacks the columns id, type, name and displayName"
             )
-        return inventory_document(build_inventory(sheets[0]), path.stem)
+        return _inventory_document(sheets[0], path.stem)
 
 
 class SheetsReader(DocumentReader):
@@ -161,19 +161,25 @@ class SheetsReader(DocumentReader):
     """
 
     name: ClassVar[str] = "sheets"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is encrypted, damaged or beyond the limits."""
         workbook = open_workbook(path)
         if is_inventory(workbook.sheets):
-            return inventory_document(build_inventory(workbook.sheets[0]), path.stem)
+            return _inventory_document(workbook.sheets[0], path.stem)
         builder = DocumentBuilder()
         for sheet in workbook.sheets:
             builder.start_page()
             _write_sheet(builder, sheet)
         metadata = {**workbook.metadata, "page_unit": "sheet"}
         return builder.build(str(metadata.pop("title", path.stem)), metadata, tuple(workbook_notes(workbook.sheets)))
+
+
+def _inventory_document(sheet: Sheet, title: str) -> ParsedDocument:
+    inventory = build_inventory(sheet)
+    notes = (*inventory.notes, *workbook_notes([sheet]))
+    return inventory_document(inventory.model_copy(update={"notes": notes}), title)
 
 
 def _write_sheet(builder: DocumentBuilder, sheet: Sheet) -> None:
@@ -202,12 +208,14 @@ def _count_header_rows(area: TableArea, first: int, merged: Sequence[MergedRange
 
 
 def workbook_notes(sheets: Sequence[Sheet]) -> Iterator[str]:
-    """Yield notes on sheets that are hidden or not read, and on formulas without a stored value."""
+    """Yield notes on sheets that are hidden or not read, on struck-out cells, and on formulas without a value."""
     for sheet in sheets:
         if sheet.hidden and sheet.rows:
             yield f"sheet {sheet.name!r} is hidden in the workbook but is read"
         if sheet.note:
             yield f"sheet {sheet.name!r} {sheet.note}"
+        if sheet.struck:
+            yield f"sheet {sheet.name!r} {STRUCK_OUT}, in {sheet.struck:,} cell{'s' if sheet.struck > 1 else ''}"
         if count := sheet.remarks.uncalculated:
             values = "1 formula has no stored value" if count == 1 else f"{count:,} formulas have no stored values"
             yield f"sheet {sheet.name!r}: {values}; open the workbook in a spreadsheet program and save it"
