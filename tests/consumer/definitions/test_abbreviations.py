@@ -49,6 +49,47 @@ def test_a_term_in_brackets_is_defined_by_the_words_before_the_bracket(text: str
 
 
 @pytest.mark.parametrize(
+    ("text", "term", "meaning"),
+    [
+        (
+            "The Company keeps the permission of the regulator to take water from a source (the “Licence”) in a safe.",
+            "Licence",
+            "the permission of the regulator to take water from a source",
+        ),
+        (
+            "The Company asks for permission from a customer to collect payments (the “Direct Debit Mandate”) first.",
+            "Direct Debit Mandate",
+            "permission from a customer to collect payments",
+        ),
+        (
+            "The permission of the regulator to take water from a source (the “Licence”) is kept.",
+            "Licence",
+            "The permission of the regulator to take water from a source",
+        ),
+    ],
+)
+def test_a_term_in_brackets_means_the_whole_noun_phrase_with_its_infinitive(text: str, term: str, meaning: str) -> None:
+    (found,) = definitions_in(text)
+    assert (found.term, found.text, found.unsure) == (term, meaning, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning", "unsure"),
+    [
+        ("The Board has the right to appoint an officer (the “Observer”).", "an officer", False),
+        ("The Board issues an order to appoint a clerk of works (the “Clerk”).", "a clerk of works", False),
+        ("Goods are sent to the officer (the “Registrar”).", "the officer", False),
+        ("The Club keeps letters from a guest of the house (the “Notice”).", "a guest of the house", True),
+    ],
+)
+def test_a_meaning_in_brackets_is_unsure_if_a_noun_before_it_may_belong_to_it(
+    text: str, meaning: str, unsure: bool
+) -> None:
+    (found,) = definitions_in(text)
+    assert (found.text, found.unsure) == (meaning, unsure)
+
+
+@pytest.mark.parametrize(
     ("text", "further"),
     [
         ('Acme Ltd, a company registered in Leeds ("Acme" or the "Supplier"), delivers the goods.', "Supplier"),

@@ -30,6 +30,10 @@ DEFINING = [
     ("„Werktag“ bezeichnet jeden Tag von Montag bis Freitag.", "Werktag", "jeden Tag von Montag bis Freitag."),
     ("Im Sinne dieser Ordnung ist Mitglied eine Person, die den Beitrag gezahlt hat.", "Mitglied", None),
     ("Als Nutzer gilt jede Person, die sich angemeldet hat.", "Nutzer", "jede Person, die sich angemeldet hat."),
+    ("Als Merkmal bezeichnet man eine Eigenschaft von Daten.", "Merkmal", "eine Eigenschaft von Daten."),
+    ("Als Zone bezeichnet diese Satzung in dieser Form den Hof.", "Zone", None),
+    ("Mit „Stichtag“ ist in dieser Ordnung der 31. Dezember gemeint.", "Stichtag", "der 31. Dezember."),
+    ("On entend par « compteur » un appareil de mesure.", "compteur", "un appareil de mesure."),
 ]
 
 
@@ -38,6 +42,49 @@ def test_the_term_and_its_meaning_are_read_from_a_defining_sentence(text: str, t
     found = defined(text)
     assert [name for name, _ in found] == [term]
     assert meaning is None or found[0][1] == meaning
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Als Pseudonym wird ein Wert bezeichnet, der einen Namen ersetzt.",
+            ("Pseudonym", "ein Wert, der einen Namen ersetzt."),
+        ),
+        (
+            "Unter einem „Lauf“ wird die Ausführung eines Programms verstanden.",
+            ("Lauf", "die Ausführung eines Programms."),
+        ),
+        ("Mit „Frist“ ist die Zeit gemeint, die bleibt.", ("Frist", "die Zeit, die bleibt.")),
+    ],
+)
+def test_the_second_part_of_a_german_verb_is_quoted_but_is_not_part_of_the_meaning(
+    text: str, expected: tuple[str, str]
+) -> None:
+    (found,) = definitions_in(text)
+    assert (found.term, found.text) == expected
+    assert text.removeprefix("Als ").endswith(text[slice(*found.definition_span)])
+
+
+@pytest.mark.parametrize("verb", ["includes", "excludes", "covers"])
+def test_a_term_that_includes_or_excludes_something_keeps_the_verb_in_its_meaning(verb: str) -> None:
+    text = f'# Definitions\n\n"Site" {verb} a yard but does not include an office.\n'
+    assert defined(text) == [("Site", f"{verb} a yard but does not include an office.")]
+
+
+def test_each_sentence_that_starts_with_a_quoted_term_in_lower_case_defines_its_term() -> None:
+    assert defined("« Donnée » désigne un fait. « relevé » désigne une valeur.") == [
+        ("Donnée", "un fait."),
+        ("relevé", "une valeur."),
+    ]
+    assert terms_in('"Site" means the land. "car" means a vehicle.') == ["Site", "car"]
+
+
+def test_a_heading_above_sentences_that_define_other_terms_is_not_a_term() -> None:
+    french = "# Definitions\n\n## A6 Termes (partie française)\n\n« Donnée » désigne un fait. Elle est gardée.\n"
+    assert terms_in(french) == ["Donnée"]
+    german = "# Definitionen\n\n## A6 Weiteres zu Daten\n\nAls Merkmal bezeichnet man eine Eigenschaft. Sie bleibt.\n"
+    assert terms_in(german) == ["Merkmal"]
 
 
 def test_two_quoted_terms_of_one_defining_sentence_have_the_same_meaning() -> None:

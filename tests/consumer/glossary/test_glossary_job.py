@@ -172,3 +172,54 @@ def test_the_terms_that_a_definition_names_after_see_also_are_listed() -> None:
     assert rows["Warp"].cells["see_also"].value == ("Weft",)
     assert rows["Cloth"].cells["see_also"].value == ("Warp", "Weft")
     assert rows["Weft"].cells["see_also"].verdict == "absent"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "In the definition of “Retention Period”, the words “24 months” are replaced by “36 months”.",
+        "The definition of Retention Period in Rule 2.1 of the Handbook is deleted.",
+        "Replace the words “24 months” in the definition of “Retention Period” by “36 months”.",
+        "Die Definition von „Retention Period“ wird gestrichen.",
+        "In der Definition des Begriffs „Retention Period“ werden die Wörter „24“ durch „36“ ersetzt.",
+        "In Regel 2 erhält die Begriffsbestimmung „Retention Period“ folgende Fassung:",
+    ],
+)
+def test_a_sentence_that_changes_a_definition_is_a_note_of_its_term_and_is_quoted(sentence: str) -> None:
+    text = "# Terms\n\n“Retention Period” means 24 months after the end of a contract.\n"
+    result = _result(context_of({"a.md": text, "b.md": f"# Changes\n\n3.2 {sentence}\n"}))
+    cell = _rows(result)["Retention Period"].cells["definition"]
+    assert (cell.value, cell.verdict) == ("24 months after the end of a contract.", "inferred")
+    assert cell.note.startswith("b.md changes the definition of Retention Period: “3.2 ")
+    assert sentence in cell.evidence[-1].quote
+
+
+def test_a_change_of_a_definition_that_no_text_contains_is_a_note_of_the_result() -> None:
+    result = _result(context_of({"a.md": "The definition of “Window” is deleted.\n"}))
+    [note] = result.notes
+    assert note.startswith("a.md changes the definition of Window")
+    assert "no such term" in note
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "A file that meets the definition of “Fee” is deleted.",
+        "A record is deleted when it meets the definition of “Fee”.",
+        "See the definition of “Fee” for deleted items.",
+        "The definition of “Fee” may be amended by the Board.",
+        "The definition of “Fee” says that sums which are removed are lost.",
+        "The definition of success is that no stock is replaced.",
+        "Die Definition von „Fee“ darf nicht geändert werden.",
+    ],
+)
+def test_a_sentence_that_only_mentions_a_definition_does_not_change_it(sentence: str) -> None:
+    result = _result(context_of({"a.md": f"# Terms\n\n“Fee” means a sum that is paid.\n\n# Use\n\n{sentence}\n"}))
+    cell = _rows(result)["Fee"].cells["definition"]
+    assert (cell.verdict, cell.note, result.notes) == ("found", "", ())
+
+
+def test_a_meaning_before_a_bracket_that_may_begin_elsewhere_has_a_note() -> None:
+    text = "The Company keeps the permission of the regulator to take water from a source (the “Abstraction Licence”)."
+    cell = _rows(_result(context_of({"a.md": text})))["Abstraction Licence"].cells["definition"]
+    assert cell.note == "In a.md, the meaning may begin elsewhere in the sentence."

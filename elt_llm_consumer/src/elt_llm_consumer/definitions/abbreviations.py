@@ -7,7 +7,8 @@ the short form must occur in the long form. The first letter must be at the star
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise, takewhile
 from typing import Final
 
 from elt_llm_query.grounding.sentences import TextPiece
@@ -169,6 +170,9 @@ _VERB: Final = pattern("bracket_verb")
 _RELATIVE = re.compile(r"(?:who|which|that|whom|whose|where|when)$", re.IGNORECASE)
 _BREAK = re.compile(r"(?:[;:]|[.)])$")
 _NOT_FIRST: Final = pattern("bracket_not_first")
+_WITH_INFINITIVE: Final = pattern("noun_with_infinitive")
+_COMPLEMENT = re.compile(r"(?:of|to|from|for|by|in|on|with)$")
+_UNSURE: Final = pattern("bracket_unsure")
 _ANY = re.compile(r"\(\s*an?\s", re.IGNORECASE)
 _PLACE: Final = pattern("bracket_place")
 _MAX_WORDS = 60
@@ -196,7 +200,46 @@ def find_bracketed_terms(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
                     " " in found[name] and _opens_sentence(text[slice(*body)], body[0] - piece.start)
                 ):
                     further = tuple(_FURTHER_NAME.findall(text, found.end(name), found.end()))
-                    yield DefinitionDraft(found.span(name), body, "brackets", 0.85, aliases=further)
+                    unsure = _is_unsure(text, piece, body, found[name])
+                    yield DefinitionDraft(found.span(name), body, "brackets", 0.85, aliases=further, unsure=unsure)
+
+
+def _is_unsure(text: str, piece: TextPiece, body: tuple[int, int], name: str) -> bool:
+    """Return whether the meaning before a bracket may begin elsewhere: "a letter from [a member] (the 'Notice')".
+
+    The beginning is certain if the meaning is a name, or has the last word of the term: "[a member] (the 'Member')".
+    """
+    meaning = text[slice(*body)].split()
+    if _has_last_word(meaning, name) or all(word[:1].isupper() for word in meaning[1:]):
+        return False
+    return _start_with_infinitive(meaning, name) is not None or _UNSURE.search(text, piece.start, body[0]) is not None
+
+
+def _has_last_word(words: Sequence[str], name: str) -> bool:
+    return name.rsplit(maxsplit=1)[-1].casefold() in map(str.casefold, words)
+
+
+def _start_with_infinitive(words: Sequence[str], name: str) -> int | None:
+    """Return the index of the first word of a noun phrase with an infinitive: "permission from a client to collect".
+
+    Return None if there is none, if it follows "has", or if the last word of `name` is after its noun: then the meaning
+    may be inside of it, as in "permission to see a client (the 'Client')".
+    """
+    for noun, (word, after) in enumerate(pairwise(words)):
+        if not _WITH_INFINITIVE.match(word) or not _COMPLEMENT.match(after) or _has_last_word(words[noun + 1 :], name):
+            continue
+        pairs = list(pairwise(words[noun:]))
+        verb = any(to == "to" and bare.islower() and not _DETERMINER.match(bare) for to, bare in pairs)
+        if verb and not any(to != "to" and _VERB.match(bare) for to, bare in pairs):
+            near = takewhile(lambda place: _may_precede(words[place]), range(noun - 1, max(-1, noun - 4), -1))
+            start = next((place for place in near if _DETERMINER.match(words[place])), noun)
+            return None if start and words[start - 1] in ("has", "have", "had", "having") else start
+    return None
+
+
+def _may_precede(word: str) -> bool:
+    """Return whether a word may be before the noun in a noun phrase: "the", "written", but not "for" or "holds"."""
+    return bool(_DETERMINER.match(word)) or (word.islower() and not _NOT_FIRST.match(word) and not _VERB.match(word))
 
 
 def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tuple[int, int] | None:
@@ -204,6 +247,7 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
     end = found.start()
     begin = skip_labels(text, piece.start, end)
     words = list(_WORD.finditer(text, begin, end))
+    name = found[found.lastgroup or 0]
     start = sentence = 0
     related = False
     for number, word in enumerate(words):
@@ -223,10 +267,13 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
             related = False
     # "Directive 5 of 11 May concerning practices in the market ('Market Practices Directive')": the title starts with
     # the last word of its short name, although words such as "May", which can be verbs, follow.
-    *others, kind = found[found.lastgroup or 0].split()
+    *others, kind = name.split()
     if others and kind[:1].isupper():
         start = next((number for number in range(sentence, start) if words[number].group() == kind), start)
-    first = _first_party(words) or _first_word_of_meaning(words, _start_of_same_name(words, start, found), found)
+    first = _start_with_infinitive([word.group().strip('"“”,()*_') for word in words[sentence:]], name)
+    first = _first_party(words) if first is None else sentence + first
+    if first is None:
+        first = _first_word_of_meaning(words, _start_of_same_name(words, start, found), found)
     if first is None or len(words) - first > _MAX_WORDS:
         return None
     body = text[words[first].start() : end]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from elt_llm_core.text.outline import Span
 from elt_llm_query.grounding.sentences import TextPiece
 
 from elt_llm_consumer.definitions.abbreviations import is_short_form, letters_follow, long_form
@@ -35,11 +36,12 @@ from elt_llm_consumer.definitions.vocabulary import (
 _NEXT: Final = pattern("next_clause")
 _FIRST_VERB: Final = pattern("first_clause_verb")
 _GIVES: Final = pattern("quoted_before_verb")
+_INVERTED_PATTERNS: Final = patterns("inverted_definitions")
 
 
 def gives_meaning(text: str) -> bool:
-    """Return whether a text contains a term in quotes or emphasis that is directly before a defining verb."""
-    return _GIVES.search(text) is not None
+    """Return whether a text has a term in quotes directly before a defining verb, or starts with "By X is meant"."""
+    return _GIVES.search(text) is not None or any(one.match(text) for one in _INVERTED_PATTERNS)
 
 
 def _defining_parts(piece: TextPiece) -> Iterator[TextPiece]:
@@ -94,13 +96,15 @@ def _is_word_of(short: str, long: str) -> bool:
     return same and letters_follow(short.casefold(), long.casefold())
 
 
-_INVERTED_PATTERNS: Final = patterns("inverted_definitions")
 _OF_TEXTS: Final = pattern("parts_of_texts")
 _BESIDE: Final = pattern("which_means")
 
 
-def _read_inverted(text: str, start: int, end: int) -> tuple[tuple[int, int], int] | None:
-    """For "By X is meant ..." and "..., which means ...", return the term's span and its meaning's start; else None."""
+def _read_inverted(text: str, start: int, end: int) -> tuple[Span, int, Span | None] | None:
+    """For "By X is meant ..." and "..., which means ...", return the term's span and its meaning's start; else None.
+
+    The third value is the span of the second part of a German verb: "verstanden" in "Unter X wird ... verstanden".
+    """
     begin = skip_labels(text, start, end)
     for inverted in _INVERTED_PATTERNS:
         found = inverted.match(text, begin, end)
@@ -109,9 +113,13 @@ def _read_inverted(text: str, start: int, end: int) -> tuple[tuple[int, int], in
         name = "a1" if found["a1"] is not None else "a2"
         words = found[name].casefold().split()
         if found["a1"] or (words[0] not in NOT_FIRST and _OF_TEXTS.match(words[-1]) is None):
-            return found.span(name), found.start("body")
+            return (
+                found.span(name),
+                found.start("body"),
+                found.span("closing") if "closing" in found.re.groupindex else None,
+            )
     beside = _BESIDE.search(text, start, end)
-    return (beside.span("term"), beside.end()) if beside and distinguishes(text[beside.end() : end]) else None
+    return (beside.span("term"), beside.end(), None) if beside and distinguishes(text[beside.end() : end]) else None
 
 
 _NAMING_PATTERNS: Final = patterns("naming_sentences")
@@ -179,8 +187,8 @@ def _piece_definitions(layout: DocumentLayout, piece: TextPiece, stop: int) -> I
     text = layout.text
     inverted = _read_inverted(text, piece.start, piece.end)
     if inverted is not None:
-        term, start = inverted
-        yield DefinitionDraft(term, trim_definition(text, start, stop), "sentence", _SURE)
+        term, start, closing = inverted
+        yield DefinitionDraft(term, trim_definition(text, start, stop), "sentence", _SURE, closing=closing)
         return
     for verb in list(VERB.finditer(text, piece.start, piece.end))[:_MAX_VERBS]:
         subject = read_subject(text, piece.start, verb.start())
@@ -218,7 +226,8 @@ def _definitions_after_verb(
     if kind == "meaning" and not text[verb.end() : begin].strip() and not (verb.group().endswith("of") and presented):
         return
     if defines(text, subject, kind, begin, piece.end, region=layout.in_region(piece.start)):
-        body = trim_definition(text, begin, stop)
+        # In "includes a yard, but does not include a shed", the verb belongs to the meaning.
+        body = trim_definition(text, verb.start() if kind in ("includes", "covers") else begin, stop)
         yield from _drafts_of_subject(subject, body, "is" if kind == "is" else "sentence", _SCORES.get(kind, _SURE))
 
 

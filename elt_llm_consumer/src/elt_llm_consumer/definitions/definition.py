@@ -36,6 +36,8 @@ class Definition:
     """The names of other terms in a column such as See also."""
     listed: bool = False
     """Whether this is a glossary entry that only spells out an abbreviation, as in "GM - General Meeting"."""
+    unsure: bool = False
+    """Whether the meaning, before a term in brackets, may begin earlier or later in its sentence."""
 
     @property
     def gives_meaning(self) -> bool:
@@ -56,6 +58,9 @@ class DefinitionDraft:
     aliases: tuple[str, ...] = ()
     see_also: tuple[str, ...] = ()
     listed: bool = False
+    unsure: bool = False
+    closing: tuple[int, int] | None = None
+    """The second part of a German verb, as in "wird ein Wert bezeichnet, der ...", which is not part of the meaning."""
 
 
 def grouped(definitions: Iterable[Definition], key: Callable[[Definition], _Key]) -> dict[_Key, list[Definition]]:

@@ -226,7 +226,9 @@ def _definition(layout: DocumentLayout, draft: DefinitionDraft) -> Definition:
     name = _SIGNS_AROUND.sub("", one_line(text[slice(*term)]))
     name = name.removesuffix(")").rstrip() if name.count(")") > name.count("(") else name
     short = draft.abbreviation or (name if draft.pattern == "abbreviation" else "")
-    body = layout.without_furniture(*draft.body)
+    last = draft.body[1]
+    closing = draft.closing or (last, last)
+    body = layout.without_furniture(draft.body[0], min(closing[0], last)) + layout.without_furniture(closing[1], last)
     return Definition(
         name,
         one_line(_BARS.sub(" ", body) if layout.has_rows(*draft.body) else body),
@@ -239,6 +241,7 @@ def _definition(layout: DocumentLayout, draft: DefinitionDraft) -> Definition:
         tuple(one_line(alias) for alias in draft.aliases),
         tuple(one_line(other) for other in draft.see_also),
         draft.listed,
+        draft.unsure,
     )
 
 
@@ -257,8 +260,8 @@ _LINE_ENTRIES: Final = {
     ),
 }
 _MEANS_ENTRY: Final = re.compile(
-    r"[\"“„‘](?P<term>[^\"“”„‘’\n]{2,80})[\"”“’](?:\s\([^()\n]{1,80}\))?\s{1,3}"
-    r"(?:means\b|shall mean\b|is defined as\b|bedeutet\b|bezeichnet\b)"
+    r"[\"“„‘«](?P<term>[^\"“”„‘’«»\n]{2,80})[\"”“’»](?:\s\([^()\n]{1,80}\))?\s{1,3}"
+    r"(?:means\b|shall mean\b|is defined as\b|bedeutet\b|bezeichnet\b|désigne\b|signifie\b)"
 )
 _MIN_ENTRIES, _MIN_DASHES = 5, 8
 _MAX_LINES_APART = 40

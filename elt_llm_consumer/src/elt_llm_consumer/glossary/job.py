@@ -13,6 +13,7 @@ from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_query.synthesis.refusals import is_blank
 from elt_llm_query.understanding.aliases import Aliases
 
+from elt_llm_consumer.definitions.amendments import Amendment, find_amendments
 from elt_llm_consumer.definitions.definition import Definition, grouped, term_key
 from elt_llm_consumer.definitions.find import MissedEntries, find_definitions, is_gap, missed_entries
 from elt_llm_consumer.definitions.layout import one_line
@@ -72,6 +73,7 @@ class GlossaryTermTask(RowTask):
         section: GlossarySection,
         agreements: DefinitionComparer,
         model: str,
+        amendments: Sequence[Amendment] = (),
     ) -> None:
         """`referred` lists each definition that only refers to another term, together with that other term.
 
@@ -79,6 +81,7 @@ class GlossaryTermTask(RowTask):
         model; empty if the job uses none.
         """
         self._term, self._uses, self._section, self._agreements, self._model = term, uses, section, agreements, model
+        self._amendments = amendments
         self._referred = [(one, other) for one, other in referred if other.key != term.key]
         self.key, self.name = term.key, term.name
         self.table = "terms" if term.has_meaning else "abbreviations"
@@ -117,7 +120,7 @@ class GlossaryTermTask(RowTask):
         refers_to = grouped(term.references, lambda one: one.refers_to)
         return {
             "term": found_cell(term.name, [one.evidence for one in term.all]),
-            "definition": _definition_cell(term, first, self._agreements),
+            "definition": _checked_cell(_definition_cell(term, first, self._agreements), term, self._amendments),
             "abbreviation": _listed_cell(term.abbreviations, "The texts give no short form of the term."),
             "synonyms": _listed_cell(term.synonyms, "The texts give no other name for the term."),
             "variants": _listed_cell(term.variants, "The texts spell the term in only one way."),
@@ -155,6 +158,21 @@ def _definition_cell(term: MergedTerm, referred: MergedTerm | None, agreements: 
         confidence=max(one.evidence.score for one in term.definitions),
         note=f"The definitions differ. {_note(texts, values[0], differing)}",
     )
+
+
+def _checked_cell(cell: Cell, term: MergedTerm, amendments: Sequence[Amendment]) -> Cell:
+    """Return the definition cell with notes: where a meaning may begin elsewhere, and which sentences change it.
+
+    A changed definition is `inferred` at most, with the changing sentences as evidence: the change is not carried out.
+    """
+    for one in term.definitions:
+        if one.unsure:
+            cell = with_note(cell, f"In {one.evidence.place}, the meaning may begin elsewhere in the sentence.")
+    for amendment in amendments:
+        cell = with_note(cell, f"{amendment}.")
+    verdict = "inferred" if amendments and cell.verdict == "found" else cell.verdict
+    evidence = (*cell.evidence, *(one.evidence for one in amendments))
+    return cell.model_copy(update={"verdict": verdict, "evidence": evidence})
 
 
 def _listed_cell(values: Mapping[str, Sequence[Definition]], note: str) -> Cell:
@@ -236,7 +254,8 @@ class GlossaryJob:
             also = [(one, self._by_key.get(term_key(name))) for one in term.definitions for name in _see_also(one)]
             referred = [(one, other) for one, other in (*references, *also) if other is not None]
             uses = [use for use in self._mentions.of(term.name) if not _is_own_definition(term, use)]
-            tasks.append(GlossaryTermTask(term, referred, uses, self._section, agreements, model))
+            changes = self._amendments.get(term.key, ())
+            tasks.append(GlossaryTermTask(term, referred, uses, self._section, agreements, model, changes))
         return tasks
 
     def result(self, rows: Sequence[Row]) -> JobResult:
@@ -250,7 +269,9 @@ class GlossaryJob:
             Table(name="abbreviations", columns=ABBREVIATION_COLUMNS, rows=short),
         )
         figures = {**_figures(terms, short), "may be missing": sum(len(one.missed) for one in self._gaps)}
-        return self._context.result(self.kind, tables, figures, tuple(map(str, self._gaps)))
+        unnamed = (one for one in self._amendments.get("", ()) if one.term[:1].isupper())
+        unknown = (f"{one}. The glossary has no such term." for one in unnamed)
+        return self._context.result(self.kind, tables, figures, (*map(str, self._gaps), *unknown))
 
     @cached_property
     def _definitions(self) -> list[Definition]:
@@ -276,6 +297,15 @@ class GlossaryJob:
         named = {term_key(term.name): term for term in reversed(self._terms)}
         others = {term_key(form): term for term in reversed(self._terms) for form in term.forms}
         return {**others, **named}
+
+    @cached_property
+    def _amendments(self) -> dict[str, list[Amendment]]:
+        """The changes of definitions by the key of their term; under "" those of terms that are not in the glossary."""
+        found: dict[str, list[Amendment]] = {}
+        for one in find_amendments(self._context.corpus):
+            term = self._by_key.get(term_key(one.term))
+            found.setdefault(term.key if term else "", []).append(one)
+        return found
 
     @cached_property
     def _mentions(self) -> MentionIndex:
