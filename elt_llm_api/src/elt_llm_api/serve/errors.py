@@ -51,6 +51,10 @@ class UnsupportedUpload(EltError):
     """HTTP status 415: the type of the file, or of the request, is not supported."""
 
 
+class UnknownFormField(UsageError):
+    """HTTP status 422: the form has a field that is not read, such as a misspelt one."""
+
+
 class NotInstalled(UsageError):
     """HTTP status 501: this part of the server needs an extra that is not installed."""
 
@@ -70,6 +74,7 @@ _STATUS: tuple[tuple[type[EltError], int], ...] = (
     (NotInstalled, 501),
     (NoRoom, 507),
     (UnknownCollection, 404),
+    (UnknownFormField, 422),
     (UsageError, 400),
     (LockHeld, 409),
     (StoreUnavailable, 503),

@@ -69,7 +69,7 @@ def forget(
     _check_no_traces(store, name, identities, node_ids)
     return ForgetReport(
         collection=name,
-        documents=tuple(dict.fromkeys(file.path for file in known)),
+        documents=tuple({file.document_id: file.path for file in known}.values()),
         passages=len(node_ids),
         generation=store.collections.get(name).published,
         deleted_generations=tuple(numbers),

@@ -192,6 +192,15 @@ def test_a_forgotten_document_is_removed_from_lists_answers_and_the_upload_folde
     assert client.delete(f"/v1/documents/short/{identity}").status_code == 404
 
 
+def test_the_result_of_forgetting_counts_the_documents_with_the_same_bytes(client: httpx.Client) -> None:
+    note = "# Note\n\nHerons nest in March.\n"
+    uploaded(client, "copies", {"a.md": note, "copy.md": note, "b.md": "# B\n\nStorks nest in April.\n"})
+    job = client.delete(f"/v1/documents/copies/{documents(client, 'copies')['a.md']['id']}").json()
+    assert ended(client, job["id"])["status"] == "done"
+    assert documents(client, "copies").keys() == {"b.md"}
+    assert client.get(f"/v1/jobs/{job['id']}/result").json()["documents"] == 2
+
+
 def test_a_key_reads_and_forgets_documents_only_within_its_scopes(
     server: RunningServer, client: httpx.Client, handbook: dict[str, Any]
 ) -> None:

@@ -1,5 +1,6 @@
 """Names of uploads are made safe, and the content must fit the suffix."""
 
+import re
 import unicodedata
 from pathlib import Path
 
@@ -9,12 +10,18 @@ from elt_llm_api.serve.errors import UnsupportedUpload
 from hypothesis import given
 from hypothesis import strategies as st
 
-NAMES = {
+UNCHANGED = {
     "report.pdf": "report.pdf",
     "../../etc/passwd.txt": "passwd.txt",
     "C:\\Users\\ann\\Plan.DOCX": "Plan.DOCX",
     "/absolute.md": "absolute.md",
     "..\\..\\x.md": "x.md",
+    "Großer Plan \U0001f339.md": "Großer Plan \U0001f339.md",
+    "e\u0301te\u0301.txt": "été.txt",
+    "%2e%2e%2fx.txt": "%2e%2e%2fx.txt",
+    "file:///etc/passwd.txt": "passwd.txt",
+}
+CHANGED = {
     ".hidden.md": "hidden.md",
     "a\0b.txt": "a_b.txt",
     "line\nbreak.txt": "line_break.txt",
@@ -23,18 +30,41 @@ NAMES = {
     "lpt1.notes.md": "_lpt1.notes.md",
     "  spaces   inside  .md": "spaces inside.md",
     '<img src=x onerror="a">.md': "_img src=x onerror=_a__.md",
-    "Großer Plan \U0001f339.md": "Großer Plan \U0001f339.md",
-    "e\u0301te\u0301.txt": "été.txt",
-    "%2e%2e%2fx.txt": "%2e%2e%2fx.txt",
-    "file:///etc/passwd.txt": "passwd.txt",
     ".md": "document.md",
     "x.pdf. ": "x.pdf",
 }
 
 
-@pytest.mark.parametrize(("given", "name"), NAMES.items(), ids=map(ascii, NAMES))
-def test_uploaded_file_names_keep_only_harmless_characters(given: str, name: str) -> None:
+@pytest.mark.parametrize(("given", "name"), UNCHANGED.items(), ids=map(ascii, UNCHANGED))
+def test_the_last_part_of_a_harmless_file_name_is_kept_as_it_is(given: str, name: str) -> None:
     assert safe_file_name(given) == name
+
+
+@pytest.mark.parametrize(("given", "name"), CHANGED.items(), ids=map(ascii, CHANGED))
+def test_a_changed_file_name_keeps_only_harmless_characters_and_gets_a_hash(given: str, name: str) -> None:
+    stem, suffix = name.rsplit(".", 1)
+    assert re.fullmatch(rf"{re.escape(stem)}-[0-9a-f]{{8}}\.{suffix}", safe_file_name(given))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        tuple(f"{'Annual report of the board ' * 6}-{year}.md" for year in (2023, 2024)),
+        tuple("\U0001f339" * 80 + f"-{year}.md" for year in (2023, 2024)),
+        ("a:b*c?.md", "a_b_c_.md", "a*b:c?.md"),
+        ("..md", ".md", "document.md"),
+        ("CON.txt", "_CON.txt", "con.txt"),
+        ("a  b.md", "a b.md", " a b.md", "a b .md", "a b.md "),
+        ("\ud800.md", "\udc00.md", "_.md"),
+    ],
+    ids=["long", "many bytes", "forbidden characters", "no stem", "reserved", "spaces", "surrogates"],
+)
+def test_different_file_names_never_become_one_name(names: tuple[str, ...]) -> None:
+    assert len(set(map(safe_file_name, names))) == len(names)
+
+
+def test_a_changed_file_name_does_not_depend_on_its_folder() -> None:
+    assert safe_file_name("C:\\plans\\a*b.md") == safe_file_name("/home/ann/a*b.md") == safe_file_name("a*b.md")
 
 
 @pytest.mark.parametrize("given", ["", "..", "/", "x", "x.exe", "x.pdf/", "x.html.bin", "\0"])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from elt_llm_core.store.records import OWNER_FIELDS
 from elt_llm_core.store.store import UPLOADS_FOLDER
 from elt_llm_core.store.uploads import INCOMING
 from served.documents import TOKEN, documents, ended, key, upload, uploaded
@@ -81,6 +82,51 @@ def test_an_uploaded_file_replaces_an_earlier_file_of_the_same_name(client: http
     text = client.get(f"/v1/documents/{shelf}/{document['id']}/text").json()["text"]
     assert "twelve" in text
     assert "nine" not in text
+
+
+def test_the_answer_to_an_upload_names_the_stored_files_that_it_replaced(client: httpx.Client) -> None:
+    first = upload(client, "replaced", {"same.md": "# Same\n\nWords.\n", "old.md": "# Old\n\nWords.\n"})
+    assert (first.status_code, first.json()["replaced"]) == (202, [])
+    assert ended(client, first.json()["job"]["id"])["status"] == "done"
+    second = upload(client, "replaced", {"same.md": "# Same\n\nWords.\n", "b/old.md": "# New\n\nOther words.\n"})
+    assert (second.json()["names"], second.json()["replaced"]) == (["same.md", "old.md"], ["old.md"])
+    identity = second.json()["job"]["id"]
+    assert ended(client, identity)["status"] == "done"
+    [note] = client.get(f"/v1/jobs/{identity}/result").json()["notes"]
+    assert note == "Uploads replaced files with other content: old.md."
+
+
+def test_two_names_that_are_shortened_or_changed_are_stored_as_two_files(
+    server: RunningServer, client: httpx.Client
+) -> None:
+    names = [*(f"{'report ' * 20}{year}.md" for year in (2023, 2024)), "a:b.md", "a_b.md"]
+    for number, name in enumerate(names):
+        answer = upload(client, "renamed", {name: f"# Note {number}\n\nWords.\n"})
+        assert answer.json()["replaced"] == []
+        cancelled(client, answer)
+    assert len([path for path in kept(server) if path.startswith("renamed/")]) == len(names)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        FIELD.replace("collection", "tenant"),
+        FILE.replace('"files"', '"file"').replace("a.md", "b.md"),
+        FILE.replace('"files"', '"tenant_id"').replace("a.md", "b.md"),
+        FIELD.replace("collection", "files"),
+    ],
+    ids=["misspelt text", "misspelt file", "a file as a tenant", "a text as a file"],
+)
+def test_unknown_form_fields_are_refused_with_the_known_ones(
+    server: RunningServer, client: httpx.Client, wrong: str
+) -> None:
+    before = kept(server)
+    answer = sent(client, form(FIELD, FILE, wrong))
+    assert answer.status_code == 422, answer.text
+    error = answer.json()["error"]
+    assert wrong.split('"')[1] in error["message"]
+    assert all(name in error["hint"] for name in ("files", "collection", *OWNER_FIELDS))
+    assert kept(server) == before
 
 
 def test_two_files_with_the_same_name_in_one_upload_are_refused_and_neither_is_kept(

@@ -38,7 +38,7 @@ class DocumentEntry(ResultModel):
     size: int = Field(description="Bytes of the file.")
     document_hash: str = Field("", description="sha256 of the file; empty for one that could not be read.")
     ingested_at: str = Field("", description="When this version was stored, UTC, ISO 8601.")
-    outcome: str = Field(description="Result of the last attempt to read it: ok, empty or failed.", examples=["ok"])
+    outcome: str = Field(description="Result of the last ingest: ok, unchanged, empty or failed.", examples=["ok"])
     reason: str = Field(description="Why the last attempt failed, or what it left out.")
     uploaded: bool = Field(description="Whether it was uploaded, and not read from a folder of the server.")
     part: str = Field("", description="Name of a document within a file; empty for the file itself.")

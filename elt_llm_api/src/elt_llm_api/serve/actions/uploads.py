@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import filecmp
 import os
 import re
 import shutil
@@ -18,7 +19,7 @@ from elt_llm_core.state.jobs import QueuedJob
 from elt_llm_core.store.collections import check_collection_name
 from elt_llm_core.store.conditions import DocumentCondition, owner_folders
 from elt_llm_core.store.disk import sync_file
-from elt_llm_core.store.records import OWNER_FIELDS
+from elt_llm_core.store.records import OWNER_FIELDS, sha256
 from elt_llm_core.store.store import UPLOADS_FOLDER, uploads_folder
 from elt_llm_core.store.uploads import INCOMING, uploaded_files
 from elt_llm_ingest.readers import REFUSED_SUFFIXES, SUPPORTED_SUFFIXES, has_formats, readable_suffixes
@@ -27,11 +28,12 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal
 from elt_llm_api.serve.actions.jobs import JobActions
-from elt_llm_api.serve.errors import NoRoom, TooLarge, UnsupportedUpload
+from elt_llm_api.serve.errors import NoRoom, TooLarge, UnknownFormField, UnsupportedUpload
 from elt_llm_api.serve.services import ServiceActions
 
 MOST_FILES = 100
 """Largest number of files in one upload."""
+_TEXT_FIELDS = ("collection", *OWNER_FIELDS)
 _MAX_FIELDS, _MAX_FIELD_BYTES = 20, 4096  # limits for form fields that are not files
 
 
@@ -106,7 +108,8 @@ _BYTE_ORDER_MARKS, _BINARY_SIGNATURES = _from_hex(_FILE_TYPES["byte_order_marks"
 def safe_file_name(sent_name: str) -> str:
     """Return a file name that is safe to store: the last part of `sent_name`, in NFC, at most 120 characters long.
 
-    It contains no characters with a meaning in paths or terminals. Raises UnsupportedUpload for an unsupported suffix.
+    It contains no characters with a meaning in paths or terminals. A shortened or changed name ends in a hash of that
+    last part, so that different names stay different. Raises UnsupportedUpload for an unsupported suffix.
     """
     last = unicodedata.normalize("NFC", sent_name.replace("\\", "/")).rsplit("/", 1)[-1]
     # Category C: controls, format characters such as a change of direction, and halves of surrogate pairs.
@@ -123,10 +126,15 @@ def safe_file_name(sent_name: str) -> str:
     stem = stem.strip(" .") or "document"
     if stem.split(".", 1)[0].strip().casefold() in _RESERVED:
         stem = f"_{stem}"
-    stem = stem[: LONGEST_NAME - len(suffix)]
-    while len(f"{stem}{suffix}".encode()) > _MAX_NAME_BYTES:
+    safe = _shorten(stem, suffix)
+    return safe if safe == last else _shorten(stem, f"-{sha256(last).hex()[:8]}{suffix}")
+
+
+def _shorten(stem: str, ending: str) -> str:
+    stem = stem[: LONGEST_NAME - len(ending)]
+    while len(f"{stem}{ending}".encode()) > _MAX_NAME_BYTES:
         stem = stem[:-1]
-    return f"{stem.rstrip(' .')}{suffix}"
+    return f"{stem.rstrip(' .')}{ending}"
 
 
 def check_content(path: Path, name: str) -> None:
@@ -170,8 +178,8 @@ class UploadActions(ServiceActions):
     ) -> tuple[list[str], QueuedJob]:
         """Store the files of a form. Return the names under which they are stored, and the job that will ingest them.
 
-        Raises Forbidden, UsageError, UnsupportedUpload, TooLarge, NoRoom, ServerOverloaded. After an error no file is
-        kept.
+        The job's argument `replaced` has the names whose stored file had other bytes before. Raises Forbidden,
+        UsageError, UnsupportedUpload, TooLarge, NoRoom, ServerOverloaded. After an error no file is kept.
         """
         self.check_may_write_anything(principal)
         parser = UploadParser(headers, body, self._services.loaded.settings.ingest.max_file_mb << 20)
@@ -180,6 +188,7 @@ class UploadActions(ServiceActions):
         except OSError as error:
             raise _no_room_error(error) from error
         try:
+            _check_fields(form)
             files = [(file.filename or "", file.file) for _, file in form.multi_items() if isinstance(file, UploadFile)]
             owner = {name: str(form[name]).strip() for name in OWNER_FIELDS if str(form.get(name, "")).strip()}
             return await asyncio.to_thread(self._store, principal, str(form.get("collection", "")), files, owner)
@@ -232,13 +241,14 @@ class UploadActions(ServiceActions):
                 with self._services.upload_lock:
                     self._check_quota(folder, target, named)
                     JobActions(self._services).raise_if_full(principal)
-                    _move(named, target)
+                    replaced = _move(named, target)
             except OSError as error:
                 raise _no_room_error(error) from error
         arguments = {
             "collection": collection,
             "collections": [collection],
             "uploads": ["/".join((*folders, name)) for name in named],
+            "replaced": replaced,
         }
         return list(named), JobActions(self._services).submit(principal, "ingest", arguments)
 
@@ -252,6 +262,14 @@ class UploadActions(ServiceActions):
                 f"All uploads to '{folder.name}' together may have at most {quota} MB.",
                 hint="Forget documents that are not needed, or ask the operator to raise serve.upload_quota_mb.",
             )
+
+
+def _check_fields(form: FormData) -> None:
+    """Raise UnknownFormField for a field that is not read, such as a misspelt one or a file in a field for text."""
+    sent = ((name, ("files",) if isinstance(value, UploadFile) else _TEXT_FIELDS) for name, value in form.multi_items())
+    if unknown := sorted({name for name, known in sent if name not in known}):
+        hint = f"Send files in the field files, and texts in these: {', '.join(_TEXT_FIELDS)}."
+        raise UnknownFormField(f"The form has fields that are not read: {', '.join(unknown)[:200]}.", hint=hint)
 
 
 def _owner_of_upload(principal: Principal, collection: str, given: Mapping[str, str]) -> dict[str, str]:
@@ -284,13 +302,16 @@ def _copy(stream: BinaryIO, path: Path) -> None:
         os.fsync(target.fileno())
 
 
-def _move(named: dict[str, Path], folder: Path) -> None:
-    """Move files into a folder. An existing file of the same name is replaced."""
+def _move(named: dict[str, Path], folder: Path) -> list[str]:
+    """Move files into a folder. Existing files of the same names are replaced; return the names of changed files."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    existing = [name for name in named if (folder / name).is_file()]
+    replaced = [name for name in existing if not filecmp.cmp(named[name], folder / name, shallow=False)]
     for name, path in named.items():
         path.replace(folder / name)
     for parent in (folder, folder.parent):
         sync_file(parent)
+    return replaced
 
 
 def _no_room_error(error: OSError) -> NoRoom:

@@ -172,6 +172,8 @@ def run_ingest(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: P
             path.unlink(missing_ok=True)
         note = f"Nothing could be read: the collection '{collection}' was not created, and the uploads were deleted."
         result["notes"] = [*result["notes"], f"{note} Upload files that can be read."]
+    if replaced := arguments.get("replaced"):
+        result["notes"] = [*result["notes"], f"Uploads replaced files with other content: {', '.join(replaced)}."]
     _raise_if_all_failed(result)
     return result
 

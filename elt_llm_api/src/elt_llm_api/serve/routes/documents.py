@@ -7,7 +7,7 @@ from elt_llm_core.store.collections import COLLECTION_NAME
 from elt_llm_core.store.conditions import LONGEST_VALUE
 from elt_llm_core.store.records import OWNER_FIELDS
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.requests import ClientDisconnect
 
 from elt_llm_api.serve.actions.documents import DocumentActions, DocumentEntry, DocumentText
@@ -30,6 +30,7 @@ _FORM = {
     "type": "object",
     "required": ["collection", "files"],
     "properties": {"collection": _COLLECTION, "files": _FILES, **_OWNER},
+    "additionalProperties": False,
 }
 _UPLOAD: dict[str, Any] = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}}}
 
@@ -44,7 +45,8 @@ class DocumentList(BaseModel):
 class UploadResponse(BaseModel):
     """The names of the stored files, and the job that ingests them."""
 
-    names: tuple[str, ...]
+    names: tuple[str, ...] = Field(description="In the order of the files; a shortened or changed name ends in a hash.")
+    replaced: tuple[str, ...] = Field(description="Those of the names whose stored file had other bytes before.")
     job: JobSummary
 
 
@@ -56,7 +58,8 @@ async def upload_documents(call: Call) -> UploadResponse:
         names, job = await UploadActions(call.services).receive(call.principal, request.headers, request.stream())
     except ClientDisconnect as error:
         raise UsageError("The body of the request is incomplete.", hint="Send it again.") from error
-    return UploadResponse(names=tuple(names), job=job_summary(job, call.principal))
+    summary = job_summary(job, call.principal)
+    return UploadResponse(names=tuple(names), replaced=summary.arguments["replaced"], job=summary)
 
 
 @router.get("")
@@ -114,5 +117,8 @@ async def get_page_image(
 
 @router.delete("/{collection}/{identity}", status_code=202)
 def forget_document(call: Call, collection: Collection, identity: DocumentId) -> JobSummary:
-    """Queue a job that deletes a document for good: its text, its vectors, its index entries and its upload."""
+    """Queue a job that deletes a document for good: its text, its vectors, its index entries and its upload.
+
+    Documents with the same bytes are deleted too, unless the key has conditions; `documents` in the result counts all.
+    """
     return job_summary(DocumentActions(call.services).forget(call.principal, collection, identity), call.principal)

@@ -158,7 +158,7 @@ def _detail_lines(job: QueuedJob, texts: Texts) -> list[str]:
     if job.status != "done":
         return []
     if job.kind == "forget":
-        return [texts("job.forgotten")]
+        return [texts.count("job.forgotten", max(1, job.result.get("documents", 1)))]
     return _ingest_result(job.result, texts) if job.kind == "ingest" else _rows_result(job.result, texts)
 
 
