@@ -13,7 +13,7 @@ from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.documents import ForgottenDocument
-from elt_llm_core.store.store import open_store
+from elt_llm_core.store.store import open_store, uploads_folder
 from stored.folders import generated_files, run_ingest, statuses, write_files
 from stored.shelf import COLLECTION, writing
 
@@ -45,6 +45,18 @@ def test_many_deletions_at_once_are_postponed_until_deletions_are_allowed(
     assert sum(file.status == ("missing" if kept else "removed") for file in report.files) == deleted
     allowed = run_ingest(place, docs, allow_delete=True)
     assert (allowed.exit_code, allowed.documents) == (0, 20 - deleted)
+
+
+@pytest.mark.parametrize("first", [{}, {"roses.md": "# Roses\n\nWatered every second day.\n"}])
+def test_an_ingest_without_paths_reads_all_uploads_that_no_ingest_has_read(
+    place: Workspace, first: dict[str, str]
+) -> None:
+    uploads = uploads_folder(place.folder, COLLECTION)
+    if first:
+        run_ingest(place, *(write_files(uploads, first) / name for name in first))
+    write_files(uploads, {"roses.md": "# Roses\n\nWatered daily.\n", "tulips.md": "# Tulips\n\nNever.\n"})
+    assert statuses(run_ingest(place)) == {"roses.md": "ok", "tulips.md": "ok"}
+    assert run_ingest(place).counts == {"unchanged": 2}
 
 
 def test_the_documents_of_a_missing_folder_are_kept(place: Workspace, docs: Path, tmp_path: Path) -> None:

@@ -40,6 +40,10 @@ class NotReady(EltError):
     retryable = True
 
 
+class RolledBack(EltError):
+    """HTTP status 409: the collection was rolled back, and the ingest does not state whether to continue from there."""
+
+
 NOTHING_INGESTED_HINT = "Run: elt-llm ingest PATH -c NAME"
 
 
@@ -68,6 +72,7 @@ _STATUS: tuple[tuple[type[EltError], int], ...] = (
     (ServerOverloaded, 503),
     (NotFound, 404),
     (NotReady, 409),
+    (RolledBack, 409),
     (RowChanged, 409),
     (TooLarge, 413),
     (UnsupportedUpload, 415),

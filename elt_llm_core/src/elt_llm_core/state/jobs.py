@@ -136,11 +136,11 @@ class JobQueue(DatabaseTable):
         else:
             self.wait_again(identity, counted=True)
 
-    def cancel(self, identity: str) -> QueuedJob:
-        """Cancel a job, unless it has ended. A running process notices and stops. Raises UsageError for unknown ids."""
+    def cancel(self, identity: str, note: str = "") -> QueuedJob:
+        """Cancel a job with a note as its `error`, unless it has ended. Raises UsageError for unknown ids."""
         job = self.get(identity)
         if not job.has_ended:
-            self.end(identity, "cancelled", job.result)
+            self.end(identity, "cancelled", job.result, note)
         return self.get(identity)
 
     def pending_uploads(self) -> set[tuple[str, str]]:

@@ -293,8 +293,9 @@ def collections_filled_by(store: Store, job: LoadedJob, loaded: LoadedSettings) 
 
 def refuse_job_collection(store: Store, collection: str) -> None:
     """Raise UsageError if a job filled the collection, because only the job defines what belongs in it."""
-    record = store.collections.get(collection)
-    filling = store.collections.filled_by(record.id)
+    if store.collections.find(collection) is None and KnownSources.of(store, collection).uploads:
+        return
+    filling = store.collections.filled_by(store.collections.get(collection).id)
     if filling is not None:
         raise UsageError(
             f"Collection '{collection}' is filled by a job.",

@@ -2,11 +2,12 @@
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from elt_llm_core.store.records import FileRecord
-from elt_llm_core.store.store import Store
+from elt_llm_core.store.store import Store, uploads_folder
+from elt_llm_core.store.uploads import uploaded_files
 
 from elt_llm_ingest.sources.discovery import FoundFile, SkippedPath, discover
 from elt_llm_ingest.sources.patterns import PathSelection
@@ -108,23 +109,25 @@ class KnownSources:
     """The sources of a collection's earlier ingests.
 
     `roots` maps the name of each root to its folder and to whether the whole folder was ingested, rather than single
-    files in it. `files` maps document ids to file records.
+    files in it. `files` maps document ids to file records. `uploads` are its uploaded files, read or not.
     """
 
     roots: Mapping[str, tuple[Path, bool]] = field(default_factory=dict)
     files: Mapping[str, FileRecord] = field(default_factory=dict)
+    uploads: tuple[Path, ...] = ()
 
     @staticmethod
     def of(store: Store, name: str) -> "KnownSources":
-        """Read the sources of a collection from the store; empty if there is no such collection."""
+        """Read the sources of a collection from the store; only the uploads if there is no such collection."""
+        uploads = tuple(uploaded_files(uploads_folder(store.data_dir, name)))
         record = store.collections.find(name)
         if record is None:
-            return KnownSources()
-        return KnownSources(store.collections.roots(record.id), store.files.of_collection(record.id))
+            return KnownSources(uploads=uploads)
+        return KnownSources(store.collections.roots(record.id), store.files.of_collection(record.id), uploads)
 
     def local(self) -> "KnownSources":
         """Return only the sources on this machine, not those with a URL."""
-        return KnownSources({name: it for name, it in self.roots.items() if not is_url(name)}, self.files)
+        return replace(self, roots={name: it for name, it in self.roots.items() if not is_url(name)})
 
     def remote(self) -> "KnownSources":
         """Return only the remote sources. The name of a remote root is its URL."""
@@ -156,7 +159,7 @@ def find_sources(
     folders, single = (known.folders(), known.single_files()) if uses_known else ([], {})
     # If a file now has the path of a known folder, the folder counts as missing and is not replaced by the file.
     existing = [path for path in folders if path.is_dir()] + [path for path in single.values() if path.exists()]
-    discovery = discover([*paths, *existing], selection)
+    discovery = discover([*paths, *existing, *(known.uploads if uses_known else ())], selection)
     known_paths = {root: path for root, (path, _) in known.roots.items()}
     names = RootNames(known_paths)
     files = tuple(names.locate(file) for file in discovery.files)

@@ -1,15 +1,17 @@
-"""Files of the server are ingested only from folders that the operator allows."""
+"""Files of the server are ingested only from allowed folders; ingests continue after cancelled jobs and rollbacks."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
+from elt_llm_core.store.lock import writer_lock
 from processes.command_line import FAKE
-from served.documents import TOKEN, documents, ended, key
+from served.documents import TOKEN, documents, ended, key, upload, uploaded
 from served.server import RunningServer, served
 
 pytestmark = pytest.mark.network
+ROSES = {"roses.md": "# Roses\n\nRoses are watered every second day.\n"}
 
 
 @pytest.fixture(scope="module")
@@ -81,3 +83,59 @@ def test_without_allowed_folders_only_uploads_are_ingested(sample_folder: Path, 
         answer = asked(server.client, "mine", "note.md")
         assert answer.status_code == 400
         assert "ingest.roots" in answer.json()["error"]["hint"]
+
+
+def test_the_uploads_of_a_cancelled_job_are_named_and_read_by_the_next_ingest_without_paths(
+    server: RunningServer, client: httpx.Client
+) -> None:
+    uploaded(client, "kept", ROSES)
+    with writer_lock(server.data_dir, "somebody else"):
+        files = {"roses.md": "# Roses\n\nRoses are watered daily.\n", "tulips.md": "# Tulips\n\nTulips are not.\n"}
+        identity = upload(client, "kept", files).json()["job"]["id"]
+        error = client.post(f"/v1/jobs/{identity}/cancel").json()["error"]
+    reads_them = "The uploads are kept, and the next ingest of 'kept' without paths reads them"
+    assert error == f"{reads_them}: roses.md, tulips.md."
+    assert uploaded(client, "kept", {"lilies.md": "# Lilies\n\nLilies are rare.\n"})["status"] == "done"
+    assert documents(client, "kept").keys() == {"roses.md", "lilies.md"}
+    again = ended(client, client.post("/v1/ingest", json={"collection": "kept"}).json()["id"])
+    read = {one["path"]: one["status"] for one in client.get(f"/v1/jobs/{again['id']}/result").json()["files"]}
+    assert read == {"lilies.md": "unchanged", "roses.md": "ok", "tulips.md": "ok"}
+    assert documents(client, "kept").keys() == {"roses.md", "tulips.md", "lilies.md"}
+
+
+def test_the_uploads_of_a_cancelled_job_into_a_new_collection_are_read_by_the_next_ingest(
+    server: RunningServer, client: httpx.Client
+) -> None:
+    with writer_lock(server.data_dir, "somebody else"):
+        identity = upload(client, "postponed", ROSES).json()["job"]["id"]
+        client.post(f"/v1/jobs/{identity}/cancel")
+    assert ended(client, client.post("/v1/ingest", json={"collection": "postponed"}).json()["id"])["status"] == "done"
+    assert documents(client, "postponed").keys() == {"roses.md"}
+
+
+@pytest.mark.parametrize("way", ["resume", "rebuild"])
+def test_after_a_rollback_uploads_and_ingests_are_refused_until_one_of_them_resumes_or_rebuilds(
+    server: RunningServer, client: httpx.Client, way: str
+) -> None:
+    collection, more = f"gates-{way}", {"more.md": "# More\n\nA lantern hangs above the gate.\n"}
+    for text in ("Gates open at nine.", "Gates open at ten."):
+        uploaded(client, collection, {"gates.md": f"# Gates\n\n{text}\n"})
+    assert client.post(f"/v1/collections/{collection}/rollback", json={}).json()["now"] == 1
+    refused = upload(client, collection, more)
+    assert (refused.status_code, refused.json()["error"]["type"]) == (409, "rolled_back")
+    assert "resume=true" in refused.json()["error"]["hint"]
+    assert not list(server.data_dir.glob("uploads/*/more.md"))
+    assert asked(client, collection).status_code == 409
+    accepted = client.post("/v1/ingest", json={"collection": collection, way: True})
+    assert ended(client, accepted.json()["id"])["status"] == "done"
+    assert uploaded(client, collection, more)["status"] == "done"
+
+
+def test_an_upload_with_the_field_resume_continues_after_a_rollback(client: httpx.Client) -> None:
+    for text in ("Doors open at nine.", "Doors open at ten."):
+        uploaded(client, "doors", {"doors.md": f"# Doors\n\n{text}\n"})
+    client.post("/v1/collections/doors/rollback", json={})
+    files = [("files", ("more.md", b"# More\n\nA lantern hangs above the gate.\n"))]
+    sent = client.post("/v1/documents", data={"collection": "doors", "resume": "true"}, files=files)
+    assert ended(client, sent.json()["job"]["id"])["status"] == "done"
+    assert documents(client, "doors").keys() == {"doors.md", "more.md"}

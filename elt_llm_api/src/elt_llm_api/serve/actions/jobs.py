@@ -13,14 +13,15 @@ from elt_llm_core.errors import SettingsError, UsageError
 from elt_llm_core.results import ResultModel
 from elt_llm_core.state.jobs import JobStatus, QueuedJob
 from elt_llm_core.store.collections import check_collection_name
-from elt_llm_core.store.uploads import machine_id
+from elt_llm_core.store.store import uploads_folder
+from elt_llm_core.store.uploads import machine_id, uploaded_files
 from pydantic import BaseModel, Field, StrictBool, StrictInt
 
 from elt_llm_api.serve.access.principal import LOCAL, Forbidden, Principal
 from elt_llm_api.serve.actions.evaluation import EvaluationRequest
 from elt_llm_api.serve.actions.questions import KeepAlive
-from elt_llm_api.serve.errors import NotReady
-from elt_llm_api.serve.jobs.kinds import NAME, check_server_paths
+from elt_llm_api.serve.errors import NotReady, RolledBack
+from elt_llm_api.serve.jobs.kinds import NAME, check_server_paths, kept_uploads
 from elt_llm_api.serve.services import RequestModel, ServiceActions
 from elt_llm_api.serve.workers import ServerOverloaded
 
@@ -39,7 +40,7 @@ class JobSummary(ResultModel):
     progress: dict[str, Any] = Field(
         description="`stage`, units `done` of `total` (0: unknown), `detail`, and `notes` in sentences; empty at first."
     )
-    error: str = Field(description="Why it failed, in sentences.", examples=[""])
+    error: str = Field(description="Why it failed, and which unread uploads are kept, in sentences.", examples=[""])
     attempts: int = Field(description="How often it was started.")
     created_at: str = Field(description="UTC, ISO 8601.", examples=["2030-01-01T00:00:00+00:00"])
     updated_at: str = Field(description="UTC, ISO 8601.", examples=["2030-01-01T00:00:09+00:00"])
@@ -66,27 +67,30 @@ class JobActions(ServiceActions):
     def submit(self, principal: Principal, kind: str, arguments: Mapping[str, Any]) -> QueuedJob:
         """Queue a job. Its argument `collections` decides who may see it. Permissions are not checked here.
 
-        A job that reads uploads runs on this machine, which stores them. Raises ServerOverloaded.
+        A job that reads uploads runs on this machine, which stores them. Raises ServerOverloaded, RolledBack.
         """
         self.raise_if_full(principal)
+        if kind == "ingest" and not (arguments.get("resume") or arguments.get("rebuild")):
+            self.raise_if_rolled_back(str(arguments["collection"]))
         if "uploads" in arguments and (machine := machine_id(self._services.loaded.workspace)):
             arguments = {**arguments, "machine": machine}
         return self._services.queue.submit(kind, arguments, principal.owner)
 
     def submit_ingest(
-        self, principal: Principal, collection: str, paths: Sequence[str] = (), *, rebuild: bool = False
+        self, principal: Principal, collection: str, paths: Sequence[str] = (), **flags: bool
     ) -> QueuedJob:
-        """Queue an ingest of paths below `ingest.roots`. Without paths, ingest the sources of the last ingest.
+        """Queue an ingest of paths below `ingest.roots`. Without paths, ingest earlier sources and all uploads.
 
-        Raises Forbidden, ServerOverloaded, and UsageError for a path that may not be read, or for an unknown collection
-        without paths.
+        The flags are `rebuild` and `resume`. Raises Forbidden, ServerOverloaded, RolledBack, and UsageError for a path
+        that may not be read, or for an unknown collection without paths and uploads.
         """
         check_collection_name(collection)
         principal.require_whole(collection)
-        if not paths and collection not in self._services.collection_names():
+        folder = uploads_folder(self._services.loaded.data_dir, collection)
+        if not (paths or collection in self._services.collection_names() or uploaded_files(folder)):
             raise UsageError(f"There is no collection '{collection}' to ingest again.", hint="Name the paths to read.")
         resolved = [str(path) for path in check_server_paths(self._services.loaded, paths)]
-        arguments = {"collection": collection, "collections": [collection], "paths": resolved, "rebuild": rebuild}
+        arguments = {"collection": collection, "collections": [collection], "paths": resolved, **flags}
         return self.submit(principal, "ingest", arguments)
 
     def submit_evaluation(self, principal: Principal, request: EvaluationRequest) -> QueuedJob:
@@ -96,6 +100,15 @@ class JobActions(ServiceActions):
         for name in request.profiles:
             self._services.active.profile(name)
         return self.submit(principal, "evaluate", request.model_dump(mode="json"))
+
+    def raise_if_rolled_back(self, collection: str) -> None:
+        """Raise RolledBack if an ingest into this collection must set `resume` or `rebuild`."""
+        record = self._services.store.collections.find(collection)
+        if record is not None and record.rolled_back:
+            raise RolledBack(
+                f"Collection '{collection}' was rolled back to generation {record.published}.",
+                hint=f"Send the request with resume=true to continue, or run: elt-llm ingest -c {collection} --resume",
+            )
 
     def raise_if_full(self, principal: Principal) -> None:
         """Raise ServerOverloaded if the queue cannot accept another job of this caller now."""
@@ -147,11 +160,12 @@ class JobActions(ServiceActions):
         return job.result
 
     def cancel(self, principal: Principal, identity: str) -> QueuedJob:
-        """Cancel a job. A running job stops within seconds; an ended job does not change. Raises Forbidden."""
+        """Cancel a job unless it has ended. Its `error` then names its uploads, which are kept. Raises Forbidden."""
         job = self.get(principal, identity)
         if not (job.requested_by == principal.owner or all(map(principal.changes_whole, job.collections))):
             raise Forbidden(f"This key may see job '{identity}', but not cancel it.")
-        return _shown(principal, self._services.queue.cancel(identity))
+        kept = kept_uploads(self._services.loaded.data_dir, job.arguments)
+        return _shown(principal, self._services.queue.cancel(identity, kept))
 
     async def follow(
         self, principal: Principal, identity: str, silence: float | None = None

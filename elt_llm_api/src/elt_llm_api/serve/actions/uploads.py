@@ -33,7 +33,8 @@ from elt_llm_api.serve.services import ServiceActions
 
 MOST_FILES = 100
 """Largest number of files in one upload."""
-_TEXT_FIELDS = ("collection", *OWNER_FIELDS)
+_TEXT_FIELDS = ("collection", "resume", *OWNER_FIELDS)
+_Files = Sequence[tuple[str, BinaryIO]]  # the name that the client sent, and the content
 _MAX_FIELDS, _MAX_FIELD_BYTES = 20, 4096  # limits for form fields that are not files
 
 
@@ -179,7 +180,7 @@ class UploadActions(ServiceActions):
         """Store the files of a form. Return the names under which they are stored, and the job that will ingest them.
 
         The job's argument `replaced` has the names whose stored file had other bytes before. Raises Forbidden,
-        UsageError, UnsupportedUpload, TooLarge, NoRoom, ServerOverloaded. After an error no file is kept.
+        UsageError, UnsupportedUpload, TooLarge, NoRoom, ServerOverloaded, RolledBack. After an error no file is kept.
         """
         self.check_may_write_anything(principal)
         parser = UploadParser(headers, body, self._services.loaded.settings.ingest.max_file_mb << 20)
@@ -191,7 +192,8 @@ class UploadActions(ServiceActions):
             _check_fields(form)
             files = [(file.filename or "", file.file) for _, file in form.multi_items() if isinstance(file, UploadFile)]
             owner = {name: str(form[name]).strip() for name in OWNER_FIELDS if str(form.get(name, "")).strip()}
-            return await asyncio.to_thread(self._store, principal, str(form.get("collection", "")), files, owner)
+            collection, resume = str(form.get("collection", "")), str(form.get("resume", "")).lower() == "true"
+            return await asyncio.to_thread(self._store, principal, collection, files, owner, resume=resume)
         finally:
             await form.close()
 
@@ -215,9 +217,11 @@ class UploadActions(ServiceActions):
             raise Forbidden("This key may read documents but not upload them.")
 
     def _store(
-        self, principal: Principal, collection: str, files: Sequence[tuple[str, BinaryIO]], owner: Mapping[str, str]
+        self, principal: Principal, collection: str, files: _Files, owner: Mapping[str, str], *, resume: bool = False
     ) -> tuple[list[str], QueuedJob]:
         principal.require_write(check_collection_name(collection))
+        if not resume:
+            JobActions(self._services).raise_if_rolled_back(collection)
         folders = owner_folders(_owner_of_upload(principal, collection, owner))
         if not files:
             raise UsageError("The form contains no file.", hint="Send files in the field files.")
@@ -249,6 +253,7 @@ class UploadActions(ServiceActions):
             "collections": [collection],
             "uploads": ["/".join((*folders, name)) for name in named],
             "replaced": replaced,
+            "resume": resume,
         }
         return list(named), JobActions(self._services).submit(principal, "ingest", arguments)
 

@@ -68,7 +68,7 @@ def run_job(identity: str, loaded: LoadedSettings) -> int:
 
 
 def _run_and_record(queue: JobQueue, identity: str, loaded: LoadedSettings) -> int:
-    from elt_llm_api.serve.jobs.kinds import run_kind
+    from elt_llm_api.serve.jobs.kinds import kept_uploads, run_kind
 
     job = queue.get(identity)
     progress = QueueProgress(queue, identity)
@@ -82,7 +82,8 @@ def _run_and_record(queue: JobQueue, identity: str, loaded: LoadedSettings) -> i
     except (EltError, OSError) as error:
         hint = getattr(error, "hint", "")
         result = dict(error.result) if isinstance(error, AllPartsFailed) else {}
-        queue.end(identity, "failed", result, f"{error} {hint}".strip())
+        kept = "" if result else kept_uploads(loaded.data_dir, job.arguments)
+        queue.end(identity, "failed", result, " ".join(filter(None, (str(error), hint, kept))))
         return FAILED
     progress.write()
     queue.end(identity, "done", result)

@@ -162,7 +162,7 @@ def run_ingest(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: P
     collection = str(arguments["collection"])
     uploads = _existing_uploads(loaded.data_dir, collection, arguments.get("uploads", ()))
     paths = check_server_paths(loaded, arguments.get("paths", ()))
-    flags = {"rebuild": bool(arguments.get("rebuild", False)), "remember": bool(uploads)}
+    flags = {name: bool(arguments.get(name, False)) for name in ("rebuild", "resume")} | {"remember": bool(uploads)}
     task = CollectionTask(collection, (*uploads, *paths))
     with IngestSession(task, loaded, flags, f"ingest into {collection}") as session:  # type: ignore[arg-type]  # Flags
         [report] = session.run(lambda: nullcontext(progress))
@@ -185,6 +185,13 @@ def _raise_if_all_failed(result: Mapping[str, Any]) -> None:
         first, number = files[0], f"{len(files)} files" if len(files) > 1 else "one file"
         message = f"Nothing could be read from {number}. The first is {first['path']}: {first['reason'].rstrip('.')}."
         raise AllPartsFailed(message, result, hint="Fix the causes given for the files, and ingest the files again.")
+
+
+def kept_uploads(data_dir: Path, arguments: Mapping[str, Any]) -> str:
+    """Return a message with the uploads that a cancelled or failed job leaves to a later ingest; "" if none."""
+    folder = uploads_folder(data_dir, str(arguments.get("collection", "")))
+    names = ", ".join(name for name in arguments.get("uploads", ()) if (folder / name).is_file())
+    return names and f"The uploads are kept, and the next ingest of '{folder.name}' without paths reads them: {names}."
 
 
 def _existing_uploads(data_dir: Path, collection: str, names: Sequence[str]) -> tuple[Path, ...]:

@@ -22,6 +22,7 @@ DocumentId = Annotated[
 ]
 _FILES = {"type": "array", "minItems": 1, "maxItems": 100, "items": {"type": "string", "format": "binary"}}
 _COLLECTION = {"type": "string", "pattern": COLLECTION_NAME, "description": "Created if it does not exist."}
+_RESUME = {"type": "boolean", "description": "Continue after a rollback, from the published generation."}
 _OWNER = {
     name: {"type": "string", "maxLength": LONGEST_VALUE, "description": f"{name} of the files; keys may require it."}
     for name in OWNER_FIELDS
@@ -29,7 +30,7 @@ _OWNER = {
 _FORM = {
     "type": "object",
     "required": ["collection", "files"],
-    "properties": {"collection": _COLLECTION, "files": _FILES, **_OWNER},
+    "properties": {"collection": _COLLECTION, "files": _FILES, "resume": _RESUME, **_OWNER},
     "additionalProperties": False,
 }
 _UPLOAD: dict[str, Any] = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}}}

@@ -67,7 +67,7 @@ def get_job_result(identity: JobId, call: Call) -> dict[str, Any]:
 
 @router.post("/jobs/{identity}/cancel", tags=["jobs"])
 def cancel_job(identity: JobId, call: Call) -> JobSummary:
-    """Cancel a job. A running job stops within seconds; an ended job does not change."""
+    """Cancel a job. A running job stops within seconds; an ended job does not change. Uploads are kept."""
     return job_summary(JobActions(call.services).cancel(call.principal, identity), call.principal)
 
 
@@ -128,16 +128,17 @@ class IngestRequest(RequestModel):
     paths: tuple[str, ...] = Field(
         (),
         max_length=1000,
-        description="Files and folders of the server, below ingest.roots. If empty: the sources of the last ingest.",
+        description="Files and folders of the server, below ingest.roots. If empty: earlier sources and all uploads.",
         examples=[[]],
     )
     rebuild: StrictBool = Field(False, description="Index everything again; needed after a change of embedding model.")
+    resume: StrictBool = Field(False, description="Continue after a rollback, from the published generation.")
 
 
 @router.post("/ingest", status_code=202, tags=["documents"])
 def ingest_paths(body: IngestRequest, call: Call) -> JobSummary:
     """Queue an ingest, whose progress is at /v1/jobs/ID/events."""
-    job = JobActions(call.services).submit_ingest(call.principal, body.collection, body.paths, rebuild=body.rebuild)
+    job = JobActions(call.services).submit_ingest(call.principal, **body.model_dump())
     return job_summary(job, call.principal)
 
 
