@@ -222,4 +222,4 @@ def test_a_sentence_that_only_mentions_a_definition_does_not_change_it(sentence:
 def test_a_meaning_before_a_bracket_that_may_begin_elsewhere_has_a_note() -> None:
     text = "The Company keeps the permission of the regulator to take water from a source (the “Abstraction Licence”)."
     cell = _rows(_result(context_of({"a.md": text})))["Abstraction Licence"].cells["definition"]
-    assert cell.note == "In a.md, the meaning may begin elsewhere in the sentence."
+    assert cell.note == "In a.md, the meaning may start elsewhere in the sentence."

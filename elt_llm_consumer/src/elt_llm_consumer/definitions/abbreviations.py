@@ -205,9 +205,9 @@ def find_bracketed_terms(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
 
 
 def _is_unsure(text: str, piece: TextPiece, body: tuple[int, int], name: str) -> bool:
-    """Return whether the meaning before a bracket may begin elsewhere: "a letter from [a member] (the 'Notice')".
+    """Return whether the meaning before a bracket may start elsewhere: "a letter from [a member] (the 'Notice')".
 
-    The beginning is certain if the meaning is a name, or has the last word of the term: "[a member] (the 'Member')".
+    The start is certain if the meaning is a name, or has the last word of the term: "[a member] (the 'Member')".
     """
     meaning = text[slice(*body)].split()
     if _has_last_word(meaning, name) or all(word[:1].isupper() for word in meaning[1:]):

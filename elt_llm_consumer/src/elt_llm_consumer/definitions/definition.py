@@ -37,7 +37,7 @@ class Definition:
     listed: bool = False
     """Whether this is a glossary entry that only spells out an abbreviation, as in "GM - General Meeting"."""
     unsure: bool = False
-    """Whether the meaning, before a term in brackets, may begin earlier or later in its sentence."""
+    """Whether the meaning, before a term in brackets, may start earlier or later in its sentence."""
 
     @property
     def gives_meaning(self) -> bool:

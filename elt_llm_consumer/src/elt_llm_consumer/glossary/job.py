@@ -161,13 +161,13 @@ def _definition_cell(term: MergedTerm, referred: MergedTerm | None, agreements: 
 
 
 def _checked_cell(cell: Cell, term: MergedTerm, amendments: Sequence[Amendment]) -> Cell:
-    """Return the definition cell with notes: where a meaning may begin elsewhere, and which sentences change it.
+    """Return the definition cell with notes: where a meaning may start elsewhere, and which sentences change it.
 
     A changed definition is `inferred` at most, with the changing sentences as evidence: the change is not carried out.
     """
     for one in term.definitions:
         if one.unsure:
-            cell = with_note(cell, f"In {one.evidence.place}, the meaning may begin elsewhere in the sentence.")
+            cell = with_note(cell, f"In {one.evidence.place}, the meaning may start elsewhere in the sentence.")
     for amendment in amendments:
         cell = with_note(cell, f"{amendment}.")
     verdict = "inferred" if amendments and cell.verdict == "found" else cell.verdict
