@@ -11,6 +11,7 @@ KNOWN = {
     "actions/collections.py": "statuses, which `_own_status` limits to own documents",
     "actions/documents.py": "documents and files, which `admit` filters",
     "actions/health.py": "names of published collections",
+    "actions/jobs.py": "whether a collection was rolled back",
     "actions/rows.py": "documents of rows, which only callers without conditions read",
     "services.py": "names and numbers of collections",
     "ui/ask.py": "numbers of generations",

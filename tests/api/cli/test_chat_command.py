@@ -21,10 +21,11 @@ FIRST, SECOND = "How many points does a ground need for Grade A?", "Grade C plea
 UNDERSTOOD = "How many points does a ground need for Grade C?"
 SLOW = """
 import time
+from types import SimpleNamespace
 from elt_llm_api.cli.commands.chat import converse
 
 class Slow:
-    collections, profile, turns, writes = ("samples",), "default", [], False
+    collections, profile, turns, engine = ("samples",), "default", [], SimpleNamespace(llm=None)
 
     def ask(self, question):
         print("thinking of", question, flush=True)

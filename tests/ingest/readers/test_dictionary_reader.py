@@ -87,7 +87,7 @@ def test_a_sheet_that_lacks_a_column_is_left_out_with_a_note_if_another_sheet_ha
     path.write_bytes(xlsx(TWO_SHEETS))
     document = _read(path, '{"definition":"Definition","entity":"Entity"}')
     assert [one.name for one in Inventory.from_json(document.artefacts["inventory"]).fact_sheets] == ["Main", "Pump"]
-    lacking = "no column 'Definition', which the job maps to definition (Nearest: Entity, Attribute)"
+    lacking = "no column 'Definition', which the job maps to definition (Known: Entity, Attribute)"
     assert document.notes[1:] == (f"sheet 'Attributes' has {lacking}; it is left out",)
 
 
@@ -99,7 +99,7 @@ def test_if_no_sheet_has_all_columns_each_sheet_is_named_with_the_most_similar_h
     assert str(missing.value) == (
         "has no sheet with all columns: sheet 'Entities' has no column 'Definitions', which the job maps to definition "
         "(Nearest: Definition); sheet 'Attributes' has no column 'Definitions', which the job maps to definition "
-        "(Nearest: Entity, Attribute)"
+        "(Known: Entity, Attribute)"
     )
 
 

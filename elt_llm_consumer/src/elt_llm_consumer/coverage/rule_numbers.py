@@ -13,7 +13,7 @@ _LABEL = re.compile(
     r"\s{0,4}(?P<series>(?:§\s?|[A-Z]{1,3}[-.]?)(?:\d{1,3}\.){0,4}|(?:\d{1,3}\.){1,4}|(?=\d{1,3}[.)]))"
     r"(?P<last>\d{1,3})(?P<letter>[a-z]?)[.)]?\s+(?!\w+\.?\s\d)"
 )
-_SENTENCE = re.compile(r"[\"'“„«(]?[A-ZÄÖÜ](?:\S*\s+){3,}?[a-zäöü].*[.!;][\"'”“»)]*", re.DOTALL)
+_OPENING, _CLOSING = "\"'“„«(", "\"'”“»)"
 
 
 class RuleNumbers:
@@ -41,7 +41,13 @@ class RuleNumbers:
             return False
         series, last = _place(found)
         in_series = not self._paragraphs.isdisjoint({(series, last - 1), (series, last + 1)})
-        return in_series and _SENTENCE.fullmatch(piece.text, found.end(), len(piece.text.rstrip())) is not None
+        return in_series and _is_sentence(piece.text[found.end() :])
+
+
+def _is_sentence(text: str) -> bool:
+    """Return whether a text is a whole sentence: a capital letter, a later word in lower case, and an end."""
+    is_ended = text.rstrip().rstrip(_CLOSING).endswith((".", "!", ";"))
+    return is_ended and text.lstrip(_OPENING)[:1].isupper() and any(word[0].islower() for word in text.split()[3:])
 
 
 def _place(found: "re.Match[str]") -> tuple[str, int]:

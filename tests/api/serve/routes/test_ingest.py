@@ -124,7 +124,7 @@ def test_after_a_rollback_uploads_and_ingests_are_refused_until_one_of_them_resu
     refused = upload(client, collection, more)
     assert (refused.status_code, refused.json()["error"]["type"]) == (409, "rolled_back")
     assert "resume=true" in refused.json()["error"]["hint"]
-    assert not list(server.data_dir.glob("uploads/*/more.md"))
+    assert not list(server.data_dir.glob(f"uploads/{collection}/more.md"))
     assert asked(client, collection).status_code == 409
     accepted = client.post("/v1/ingest", json={"collection": collection, way: True})
     assert ended(client, accepted.json()["id"])["status"] == "done"
