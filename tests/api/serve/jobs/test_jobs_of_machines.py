@@ -31,7 +31,8 @@ def test_a_job_with_uploaded_files_is_run_only_by_the_machine_that_stores_the_fi
     there = replace(here, data_dir=tmp_path / "there")
     with closing(open_state(here.workspace)) as state, closing(open_state(there.workspace)):
         queue = JobQueue(state)
-        actions = JobActions(cast(Services, SimpleNamespace(queue=queue, loaded=here)))
+        no_collections = SimpleNamespace(collections=SimpleNamespace(find=lambda _: None))
+        actions = JobActions(cast(Services, SimpleNamespace(queue=queue, loaded=here, store=no_collections)))
         first = actions.submit(LOCAL, "ingest", {"collection": "samples", "uploads": ["absent.md"]})
         second = actions.submit(LOCAL, "ingest", {"collection": "samples", "paths": ["absent.md"]})
         with run_queued_jobs(queue, lambda: there):
