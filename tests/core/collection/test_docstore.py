@@ -77,5 +77,6 @@ def test_a_llama_index_retriever_works_with_the_docstore(generation: Generation)
     retriever = BM25Retriever.from_defaults(docstore=generation_docstore(generation), similarity_top_k=3)
     wanted = generation.nodes(generation.ids[:1])[0]
     found = retriever.retrieve(wanted.text)
-    best = [one.node.node_id for one in found if one.score == found[0].score]  # LlamaIndex orders equal scores at random
+    # LlamaIndex orders equal scores at random.
+    best = [one.node.node_id for one in found if one.score == found[0].score]
     assert wanted.node_id in best
