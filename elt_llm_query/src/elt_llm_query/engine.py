@@ -302,7 +302,8 @@ class Engine(Closeable):
     def _check_is_open(self) -> None:
         if self._closed:
             names = ", ".join(one.collection for one in self.generations)
-            raise UsageError(f"The engine over {names} is closed.", hint="Ask within its `with` block or open one.")
+            hint = "Open a new engine, or ask before it is closed."
+            raise UsageError(f"The engine over {names} is closed.", hint=hint)
 
     def _create_answerer(self, embedding: EmbeddingModel, *, cite: bool = True) -> ExtractiveAnswerer:
         return ExtractiveAnswerer(

@@ -73,6 +73,7 @@ def test_a_language_model_reads_earlier_turns_only_for_a_follow_up_question(sess
     engine, heard = EchoEngine(), list[Event]()
     llm = ScriptedLLM()
     conversation = Conversation(engine, sessions, sessions.create(["club"]), llm=llm)
+    assert "ScriptedLLM" not in repr(conversation)  # a model's fields include its key
     conversation.ask(FIRST, listen=heard.append)
     result = conversation.ask(SECOND, listen=heard.append)
     alone = conversation.ask("Who is the treasurer of the club in the next season?", listen=heard.append)

@@ -18,6 +18,7 @@ SUBJECT, ASKING = "another subject of the same question", "other asking words in
 TIME, NAME = "another time in the same question", "another name in the same question"
 APPENDED, TOPIC = "the last question, about this", "with the last topic"
 DRAW = "When is the draw for the spring cup made?"
+STAFF = "How many staff work in London?"
 FEE = "Wie hoch ist die Gebühr für Senioren?"
 
 CASES = [
@@ -61,7 +62,7 @@ CASES = [
     ("Wie lange werden Aufnahmen aufbewahrt?", "und Akten?", SUBJECT, "Wie lange werden Akten aufbewahrt?"),
     ("Was zahlen Studenten für eine Karte?", "und Kinder?", SUBJECT, "Was zahlen Kinder für eine Karte?"),
     ("In which room is Lily Chan?", "And Ben Okafor?", NAME, "In which room is Ben Okafor?"),
-    ("In which room is Lily Chan?", "What about Ben?", NAME, "In which room is Ben?"),
+    ("In which room is Lily Chan?", "What about Ben?", APPENDED, "…, Ben?"),
     ("What is Lily Chan's room?", "and Ben Okafor's?", NAME, "What is Ben Okafor's room?"),
     ("Where does Will Smith sit?", "Ben Okafor?", APPENDED, "…, Ben Okafor?"),
     ("Where does Jan Šimek sit?", "and J. R. Tour van der Berg?", NAME, "Where does J. R. Tour van der Berg sit?"),
@@ -73,8 +74,17 @@ CASES = [
     ("What Is The Fee For Seniors?", "and Juniors?", APPENDED, "…, Juniors?"),
     ("Who uses Windows 11?", "and Linux?", APPENDED, "…, Linux?"),
     ("Who trains Lily Chan?", "Juniors?", APPENDED, "…, Juniors?"),
+    ("Does Acme ship abroad?", "And Switzerland?", APPENDED, "…, Switzerland?"),
+    ("What does Acme ship?", "And Switzerland?", APPENDED, "…, Switzerland?"),
+    ("Is Lily Chan on leave?", "What about Part-Time?", APPENDED, "…, Part-Time?"),
+    ("How do I reset my Outlook password?", "And Christmas?", APPENDED, "…, Christmas?"),
+    ("What is the capital of France?", "And Italy?", NAME, "What is the capital of Italy?"),
+    ("What is the capital of France?", "And the Netherlands?", APPENDED, "…, the Netherlands?"),
     ("In welchem Raum ist Lily Chan?", "Und Ben Okafor?", NAME, "In welchem Raum ist Ben Okafor?"),
     ("Wann wurde Frau Chan eingestellt?", "Und Herr Okafor?", NAME, "Wann wurde Herr Okafor eingestellt?"),
+    ("Welche Aufgaben hat Frau Dr. Weber?", "Und Herr Klein?", NAME, "Welche Aufgaben hat Herr Klein?"),
+    ("Wo arbeitet Frau Prof. Dr. Weber?", "Und Olaf Scholz?", NAME, "Wo arbeitet Olaf Scholz?"),
+    ("Wie alt ist Johann S. Bach?", "Und Olaf Scholz?", NAME, "Wie alt ist Olaf Scholz?"),
     ("Wie viel Liter Wasser braucht sie?", "und Pumpe Nord?", APPENDED, "…, Pumpe Nord?"),
     (DRAW, "where?", ASKING, "Where is the draw for the spring cup made?"),
     ("When was the club founded?", "in which town?", ASKING, "In which town was the club founded?"),
@@ -88,6 +98,10 @@ CASES = [
     ("How big is the deposit for a protest?", "who hears it?", TOPIC, "who hears it (deposit protest)?"),
     ("What do referees wear?", "Does that apply to juniors?", TOPIC, "Does that apply to juniors (referees wear)?"),
     ("What is the fine?", "How long is the ban?", TOPIC, "How long is the ban (fine)?"),
+    (STAFF, "And how many are in Paris?", TOPIC, "how many are in Paris (staff work London)?"),
+    (STAFF, "And who is in Paris?", TOPIC, "who is in Paris (staff work London)?"),
+    (STAFF, "And which are in Paris?", TOPIC, "which are in Paris (staff work London)?"),
+    (STAFF, "And how many does New York have?", TOPIC, "how many does New York have (staff work London)?"),
     (FEE, "Wer zahlt sie?", TOPIC, "Wer zahlt sie (Gebühr Senioren)?"),
     ("Wann ist die Auslosung?", "Gilt das auch für Senioren?", TOPIC, "Gilt das auch für Senioren (Auslosung)?"),
     ("How many days has an adult to appeal?", "and in youth football?", APPENDED, "…, in youth football?"),

@@ -99,6 +99,15 @@ def test_a_table_row_that_only_names_the_place_of_the_question_is_not_quoted_ins
     assert [citation.excerpt for citation in staff.citations] == ["| Berlin | 12 | 030 555 |"]
 
 
+def test_a_table_row_with_the_asked_value_is_quoted_instead_of_a_sentence_without_a_value() -> None:
+    table = "| Item | Amount |\n|---|---|\n| Late fee | 45 euro |\n"
+    pointer = "The late fee of Berlin is listed in the table below."
+    chunks = [make_chunk(pointer, "rules.md"), make_chunk(table, "fees.csv")]
+    for question in ("How high is the late fee in Berlin?", "How much is the late fee in Berlin?"):
+        answer = make_answerer(abstain=False).answer(question, chunks)
+        assert [citation.excerpt for citation in answer.citations] == ["| Late fee | 45 euro |"]
+
+
 def test_all_table_rows_may_be_quoted_if_the_question_names_no_row() -> None:
     answer = make_answerer(abstain=False).answer("What does a fridge hold?", [make_chunk(FRIDGES)])
     assert len(answer.citations) == 3

@@ -19,11 +19,17 @@ DOCUMENT = OVEN + STEPS + "\n## Cleaning\n\n- a sponge\n- vinegar\n"
 OUTLINE = Outline((), [Section(0, 1, "The oven"), Section(DOCUMENT.index("## Use"), 2, "Use the oven")])
 
 
-def ask(question: str, *chunks: RetrievedChunk, document: str = DOCUMENT, outline: Outline = OUTLINE) -> Answer:
+def ask(
+    question: str,
+    *chunks: RetrievedChunk,
+    document: str = DOCUMENT,
+    outline: Outline = OUTLINE,
+    least_certainty: float = 0.0,
+) -> Answer:
     answerer = ExtractiveAnswerer(
         FakeEmbedding(256),
         KeywordTokeniser(),
-        thresholds=OutcomeThresholds(0.0, 0.0),
+        thresholds=OutcomeThresholds(0.0, 0.0, least_certainty),
         read_document=lambda _: (document, outline),
     )
     return answerer.answer(question, chunks)
@@ -37,6 +43,11 @@ def test_a_question_for_a_procedure_is_answered_by_all_steps() -> None:
     answer = ask("How do I use the oven?", part(STEPS.strip()))
     assert [citation.excerpt for citation in answer.citations] == [STEPS.strip()]
     assert answer.text == STEPS.strip() + " [1]"
+
+
+def test_a_list_is_certain_unlike_the_sentences_of_its_chunk() -> None:
+    assert ask("How do I use the oven?", part(STEPS.strip()), least_certainty=1.0).outcome == "answered"
+    assert ask("When is the lamp on?", part(STEPS.strip()), least_certainty=1.0).outcome == "uncertain"
 
 
 def test_a_list_is_quoted_completely_even_if_its_chunk_ends_within_the_list() -> None:

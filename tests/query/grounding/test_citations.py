@@ -30,6 +30,7 @@ def test_citations_of_documents_without_pages_have_no_page() -> None:
     [
         ("3. Children need a permit [1].", "Children need a permit."),
         ("Step 3: Sign the form [1].", "Sign the form."),
+        ("7. May be renewed once by the clerk [1].", "May be renewed once by the clerk."),
         ("3. March 2025 is the last day [1].", "3. March 2025 is the last day."),
         ("3. März 2025 ist der letzte Tag [1].", "3. März 2025 ist der letzte Tag."),
     ],

@@ -20,7 +20,11 @@ from elt_llm_query.rerank.scorers import (
     parse_scores,
     scoring_prompt,
 )
+from elt_llm_query.retrieve.query_variant import BOTH_RETRIEVERS
 from elt_llm_query.search import SearchPipeline, SearchResult
+from elt_llm_query.synthesis.calls import ContextWindow, ModelCalls
+from elt_llm_query.understanding.strategies.multi_hop import MultiHopStrategy
+from elt_llm_query.understanding.strategies.query_expansion import HydeStrategy, MultiQueryStrategy
 from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
@@ -256,3 +260,13 @@ def test_a_failing_hosted_reranker_raises_a_model_error() -> None:
     scorer = CohereScorer(HostedRerank(fails=True), "rerank-any", (LookupError,))
     with pytest.raises(ModelError, match="Cohere did not respond: LookupError"):
         scorer.score("question", ["a"])
+
+
+def test_no_object_shows_its_model_whose_fields_include_the_key() -> None:
+    llm = ScriptedLLM()
+    holders = [
+        *(LlmScorer(llm), ModelSources(llm), CohereScorer(HostedRerank(), "rerank-any")),
+        *(MultiQueryStrategy(BOTH_RETRIEVERS, 3, llm), HydeStrategy(BOTH_RETRIEVERS, llm)),
+        *(MultiHopStrategy(BOTH_RETRIEVERS, 2, llm), ModelCalls(llm, ContextWindow(100, 10, 50, len))),
+    ]
+    assert [holder for holder in map(repr, holders) if "ScriptedLLM" in holder or "HostedRerank" in holder] == []

@@ -117,6 +117,13 @@ def test_a_single_edit_gives_a_word_with_the_same_first_letter_and_an_edit_dista
     assert all(OSA.distance(word, made) == 1 and made[:1] in (word[0], "") for made in single_edits(word))
 
 
-@given(WORD, WORD)
-def test_a_transposition_is_one_edit(one: str, other: str) -> None:
-    assert not is_transposition(one, other) or OSA.distance(one, other) == 1
+PART = st.text("abcde", max_size=5)
+
+
+@given(PART, PART, st.permutations("abcde"))
+def test_only_swapping_two_different_neighbouring_letters_is_a_transposition(
+    left: str, right: str, letters: list[str]
+) -> None:
+    one, other, third, *_ = letters
+    assert is_transposition(f"{left}{one}{other}{right}", f"{left}{other}{one}{right}")
+    assert not is_transposition(f"{left}{one}{other}{right}", f"{left}{one}{third}{right}")

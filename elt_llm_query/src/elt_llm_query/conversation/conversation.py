@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from elt_llm_core.errors import ModelError, StoreError
@@ -72,7 +72,7 @@ class Conversation:
     sessions: SessionTable | InMemoryTurns
     session_id: str
     _: KW_ONLY
-    llm: "LLM | None" = None
+    llm: "LLM | None" = field(default=None, repr=False)  # may show its key
     prompt: "Prompt | None" = None
 
     def ask(self, question: str, **options: Any) -> QueryResult:

@@ -97,23 +97,35 @@ def swap_time(fragment: str, last: str) -> str:
 
 
 def swap_name(fragment: str, last: str) -> str:
-    """Replace the only name in the last question: "Where is Lily Chan?" and "Ben Okafor" give "Where is Ben Okafor?".
+    """Replace a name in the last question: "Where is Lily Chan?" and "Ben Okafor" give "Where is Ben Okafor?".
 
-    A name with "the" replaces only a name with "the". Return an empty text if `fragment` is not only a name, or if
-    the last question contains no such name or several.
+    A name with "the" replaces the only name with "the". Without "the", a name replaces the only name without it, if
+    both have at least two words or the old name follows "of" at the end: "Acme" and "Christmas" are of different kinds.
+    Return an empty text if `fragment` is not only a name, or if there is no such name or several.
     """
-    fragment = _PATTERNS["possessive_name"].sub("", fragment)
-    language = question_language(last)
-    now = _PATTERNS["name"].fullmatch(fragment)
-    if not now or not _is_name(now, language):
+    now, names = _only_name(fragment, last), _names_in(last)
+    alike = [name for name in names if now and bool(name["article"]) == bool(now["article"])]
+    if not now or len(alike) != 1:
         return ""
-    names = [name for name in _PATTERNS["name"].finditer(last) if _is_name(name, language)]
-    alike = [name for name in names if bool(name["article"]) == bool(now["article"])]
-    return _replace_span(last, *alike[0].span(), fragment) if len(alike) == 1 else ""
+    start, end = alike[0].span()
+    are_full = " " in now["name"] and " " in alike[0]["name"]
+    ends_in_of = last[:start].endswith(" of ") and not words(last[end:])
+    return _replace_span(last, start, end, now[0]) if now["article"] or are_full or ends_in_of else ""
+
+
+def _only_name(fragment: str, last: str) -> re.Match[str] | None:
+    """Return the match of the name that is the whole fragment, without "'s". The language is that of `last`."""
+    name = _PATTERNS["name"].fullmatch(_PATTERNS["possessive_name"].sub("", fragment))
+    return name if name and _is_name(name, question_language(last)) else None
+
+
+def _names_in(last: str) -> list[re.Match[str]]:
+    language = question_language(last)
+    return [name for name in _PATTERNS["name"].finditer(last) if _is_name(name, language)]
 
 
 def _is_name(match: re.Match[str], language: str) -> bool:
-    """Return whether capitalised words are a name, not an abbreviation, a date or the first word of a question.
+    """Return whether capitalised words are a name, not an abbreviation, month, weekday or first word of a question.
 
     German nouns are capitalised too, so a German name has at least two words.
     """
@@ -158,8 +170,12 @@ def _match_start(fragment: str) -> tuple[str, str]:
 
 
 def swap_subject(fragment: str, last: str) -> str:
-    """Replace the subject: "What does a loan cost?" and "a transfer" give "What does a transfer cost?"."""
-    if _PATTERNS["preposition"].match(fragment) or _PATTERNS["asks"].match(fragment):
+    """Replace the subject: "What does a loan cost?" and "a transfer" give "What does a transfer cost?".
+
+    A name is not inserted into a question that has names: the subject may be of another kind than the name.
+    """
+    other_name = _only_name(fragment, last) and _names_in(last)
+    if other_name or _PATTERNS["preposition"].match(fragment) or _PATTERNS["asks"].match(fragment):
         return ""
     for name in ("english", "who", "german_auxiliary", "german"):
         if match := _PATTERNS[name].match(last):
@@ -277,7 +293,7 @@ def _depends_on_earlier(rest: str, connected: bool, tokeniser: KeywordTokeniser)
     whole = bool(_PATTERNS["whole"].match(rest))
     named = (whole or not connected) and bool(parse_question(rest, tokeniser).names)
     asks = _has_verb(rest) or (whole and named) or (not connected and bool(_PATTERNS["asking_things"].match(rest)))
-    return not (asks and (named or len(_content(rest, tokeniser)) > 1))
+    return bool(_PATTERNS["noun_missing"].match(rest)) or not (asks and (named or len(_content(rest, tokeniser)) > 1))
 
 
 def _content(text: str, tokeniser: KeywordTokeniser) -> list[str]:

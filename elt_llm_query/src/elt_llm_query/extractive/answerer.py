@@ -25,7 +25,7 @@ from elt_llm_query.extractive.confidence import (
 )
 from elt_llm_query.extractive.evidence import AnswerEvidence, gather_evidence
 from elt_llm_query.extractive.lists import DocumentReader, FoundList, best_list
-from elt_llm_query.extractive.sentence_scores import ScoredSentence, ScoringContext, score_sentences
+from elt_llm_query.extractive.sentence_scores import ScoredSentence, ScoringContext, has_new_figure, score_sentences
 from elt_llm_query.extractive.yes_no import deciding_sentence, is_bare_reply, opening_word
 from elt_llm_query.grounding.citations import Quote, number_quotes
 from elt_llm_query.grounding.claims import ContradictionFinder
@@ -252,8 +252,9 @@ def find_asked_row(
 
     The question must contain all words of the row's label, and the table must have a column for every year in the
     question. Of several such rows, the row whose chunk has the most words of the question wins, then the longest label.
-    No row is returned if another sentence has a higher score and more words of the question than the row with its
-    headings: "Berlin | 12" does not answer how high the late fee of Berlin is.
+    No row is returned if another sentence has a higher score, no less support, a figure (if the question expects one)
+    and more words of the question than the row with its headings: "Berlin | 12" does not answer how high the late fee
+    of Berlin is.
     """
     if question.expects not in _VALUES or question.kind == "yes_no":
         return None
@@ -272,9 +273,15 @@ def find_asked_row(
             chunk = chunks[one.candidate.chunk]
             shared = asked & set(stems(f"{chunk.context} {chunk.section or ''} {chunk.text}"))
             found.append((len(shared), len(label), one.score, one))
-    row = max(found, key=lambda entry: entry[:3])[3] if found else None
-    better = (one for one in scored if row and one.candidate.kind != "row" and one.score > row.score)
-    return None if row and any(shared_words(one) > shared_words(row) for one in better) else row
+    if not found:
+        return None
+    row = max(found, key=lambda entry: entry[:3])[3]
+    better = [one for one in scored if one.candidate.kind != "row" and one.score > row.score]
+    better = [one for one in better if one.support >= row.support]
+    if question.expects_figure:
+        better = [one for one in better if has_new_figure(question, one.candidate.text)]
+    most = shared_words(row)
+    return None if any(shared_words(one) > most for one in better) else row
 
 
 def _table_of(sentence: ScoredSentence) -> tuple[str, str]:

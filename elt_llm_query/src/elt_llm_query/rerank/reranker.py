@@ -12,7 +12,7 @@ chunk that repeats one of them); Metzler and Croft, "A Markov Random Field Model
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Protocol, Self
@@ -436,7 +436,7 @@ class ChunkScorer(Protocol):
 class ModelSources:
     """Where a reranker looks for its model: the language model, a folder and, if allowed, hosted services."""
 
-    llm: LLM | None = None
+    llm: LLM | None = field(default=None, repr=False)  # may show its key
     models_dir: Path | None = None
     allow_remote: bool = False
 

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import util
 from pathlib import Path
 
@@ -74,7 +74,7 @@ class LlmScorer:
     the model fails, no chunk of that prompt gets a score.
     """
 
-    llm: LLM
+    llm: LLM = field(repr=False)  # may show its key
     name = "llm"
     notes = ()
 
@@ -151,7 +151,7 @@ class CohereScorer:
     `failures` are the exception types that Cohere's client raises. `score` raises them as ModelError.
     """
 
-    postprocessor: BaseNodePostprocessor
+    postprocessor: BaseNodePostprocessor = field(repr=False)  # may show its key
     model: str
     failures: tuple[type[Exception], ...] = (OSError,)
     name = "cohere"

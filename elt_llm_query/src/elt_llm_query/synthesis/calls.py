@@ -148,7 +148,7 @@ class ModelCalls:
     polled while the model writes.
     """
 
-    llm: LLM
+    llm: LLM = field(repr=False)  # may show its key
     window: ContextWindow
     cancelled: Callable[[], bool] | None = None
     ledger: list[LedgerEntry] = field(default_factory=list)

@@ -10,6 +10,7 @@ import string
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
+from threading import Lock
 
 from elt_llm_core.index.searchable import AllowedChunks, Searchable
 from elt_llm_core.text.normalise import lower, split_words
@@ -20,6 +21,7 @@ from rapidfuzz.distance import OSA, Levenshtein
 _CODES = {"no": "nb", "sr": "hbs"}
 SHORTEST_PART = 4  # letters of a part of a compound
 _JOINTS = ("", "s", "es", "n", "en")
+_LOADING = Lock()
 _JOINING = frozenset({"da", "de", "fi", "hu", "nl", "no", "sv"})  # languages that write compounds as one word
 
 
@@ -35,8 +37,13 @@ def in_dictionary(word: str, languages: Iterable[str]) -> bool:
     return any(_has_form(_dictionary(language), word) for language in languages)
 
 
-@cache
 def _dictionary(language: str) -> Mapping[str, str]:
+    with _LOADING:  # the cache alone would let several threads load the same dictionary
+        return _load_dictionary(language)
+
+
+@cache
+def _load_dictionary(language: str) -> Mapping[str, str]:
     """Return the word forms of simplemma's dictionary, which loads in .1 to .5 s, or nothing if it has none."""
     # The compressed dictionary takes a tenth of the memory of the expanded one.
     from simplemma.strategies.dictionaries.stream_dictionary_factory import StreamDictionaryFactory

@@ -6,7 +6,7 @@ Iterative Query Generation", EMNLP 2019. Here, a language model or rules write t
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from elt_llm_core.index.searchable import Searchable
@@ -142,7 +142,7 @@ class MultiHopStrategy:
 
     retrievers: RetrieverChoice
     max_hops: int
-    llm: LLM | None = None
+    llm: LLM | None = field(default=None, repr=False)  # may show its key
     needs_link: bool = False
     name: str = "multi_hop"
     notes: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ and a hypothetical answer's. Source: Gao, Ma, Lin and Callan, "Precise Zero-Shot
 Labels", ACL 2023.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from llama_index.core.llms import LLM
@@ -58,7 +58,7 @@ class MultiQueryStrategy:
 
     retrievers: RetrieverChoice
     num_queries: int
-    llm: LLM | None = None
+    llm: LLM | None = field(default=None, repr=False)  # may show its key
     name: str = "multi_query"
 
     @property
@@ -99,7 +99,7 @@ class HydeStrategy:
     """Searches once, with a vector that includes a hypothetical answer. If a model writes none, acts like `hybrid`."""
 
     retrievers: RetrieverChoice
-    llm: LLM | None = None
+    llm: LLM | None = field(default=None, repr=False)  # may show its key
     name: str = "hyde"
 
     @property
