@@ -42,7 +42,7 @@ def test_each_row_of_a_data_dictionary_that_has_a_name_becomes_an_entity(tmp_pat
     assert (first.display_name, first.parent) == ("Learners / Identity / First Name", "Learners / Identity")
     assert (second.type, second.parent, second.fields) == ("DataElement", "Staff", {"Option Set": "Open; Closed"})
     left_out = (
-        "1 row without a name left out: 4" if suffix == ".csv" else "sheet 'Elements': 1 row without a name left out: 6"
+        "1 row without a name left out" if suffix == ".csv" else "sheet 'Elements': 1 row without a name left out: 6"
     )
     assert document.notes == ("2 entries of a data dictionary", left_out)
 
@@ -63,6 +63,16 @@ def test_a_missing_data_dictionary_column_is_named_with_the_most_similar_headers
         _read(path, '{"definition":"Definition","entity":"Elemnt Name"}')
     with pytest.raises(UnreadableDocument, match="has no column 'Meaning', which the job maps to definition"):
         _read(path, '{"definition":"Meaning","entity":"Element Name"}')
+
+
+@pytest.mark.parametrize(("source", "message"), [("", "is empty$"), (",\n,\n", r"maps to entity$")])
+def test_a_data_dictionary_without_headers_is_refused_without_a_list_of_headers(
+    tmp_path: Path, source: str, message: str
+) -> None:
+    path = tmp_path / "elements.csv"
+    path.write_text(source)
+    with pytest.raises(UnreadableDocument, match=message):
+        _read(path, '{"entity":"Name"}')
 
 
 def test_all_missing_data_dictionary_columns_are_named_even_if_the_sheet_starts_with_a_title(tmp_path: Path) -> None:

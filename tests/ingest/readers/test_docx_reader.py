@@ -150,6 +150,21 @@ def test_struck_out_text_is_skipped_with_a_note_in_sentences_and_table_rows(stri
     assert _read(docx(f"<w:p>{run('Kept.')}{run(' ', strike)}</w:p>")).notes == ()
 
 
+def test_text_that_a_style_strikes_out_is_skipped_with_a_note_unless_its_run_says_otherwise() -> None:
+    off = '<w:rPr><w:strike w:val="0"/></w:rPr>'
+    styles = style("S", "Struck", "<w:rPr><w:strike/></w:rPr>", "character")
+    styles += style("P", "Old", '<w:basedOn w:val="S"/>')
+    body = (
+        '<w:p><w:r><w:t xml:space="preserve">Means </w:t></w:r><w:r><w:rPr><w:rStyle w:val="S"/></w:rPr><w:t>24</w:t>'
+        "</w:r><w:r><w:t>36 months.</w:t></w:r></w:p>"
+        + paragraph("Gone.", '<w:pStyle w:val="P"/>')
+        + f'<w:p><w:pPr><w:pStyle w:val="P"/></w:pPr><w:r>{off}<w:t>Kept.</w:t></w:r></w:p>'
+    )
+    document = _read(docx(body, styles=styles))
+    assert document.text == "Means 36 months.\n\nKept."
+    assert document.notes == ("holds struck-out text, which is not read",)
+
+
 def test_a_text_box_is_read_once_after_its_paragraph() -> None:
     def box(text: str) -> str:
         return f"<w:txbxContent>{paragraph(text)}</w:txbxContent>"

@@ -62,6 +62,11 @@ def test_text_after_a_self_closing_element_of_an_epub_chapter_is_read(tmp_path: 
     assert _read(tmp_path, data).text == "A\n\nWords."
 
 
+def test_struck_out_text_of_an_epub_chapter_is_not_read_and_noted(tmp_path: Path) -> None:
+    document = _read(tmp_path, epub({"a.xhtml": "<p>In <del>14 days</del><ins>21 days</ins>.</p>"}))
+    assert (document.text, document.notes) == ("In 21 days.", ("holds struck-out text, which is not read",))
+
+
 def test_a_copy_protected_epub_book_is_refused_but_encrypted_fonts_are_allowed(tmp_path: Path) -> None:
     def protection(algorithm: str, member: str) -> str:
         return (

@@ -34,6 +34,12 @@ def test_boilerplate_and_hidden_text_of_a_web_page_are_not_read(tmp_path: Path) 
         ("<p>The<s> old <strike>older</strike> </s>rule.</p>", "The rule."),
         ("<p>A <span style='text-decoration: line-through'>B</span>C</p><del><p>D</p></del>", "A C"),
         ("<table><tr><td>A</td><td>5</td></tr><tr><td><s>B</s></td><td><s>6</s></td></tr></table>", "A | 5"),
+        (
+            "<table><tr><td>A</td><td STYLE='TEXT-DECORATION: LINE-THROUGH'>5</td><td>6</td></tr></table>",
+            "A |  | 6",
+        ),
+        ("<div>first rule<div style='text-decoration:line-through'>x</div>new rule</div>", "first rule\n\nnew rule"),
+        ("<p>fee 10<s><br>old<br></s>new</p>", "fee 10 new"),
     ],
 )
 def test_struck_out_text_of_a_web_page_is_not_read_and_noted(tmp_path: Path, page: str, text: str) -> None:

@@ -98,6 +98,11 @@ def test_a_first_heading_of_the_text_replaces_the_title_of_the_front_matter(tmp_
             "| A | B |\n|---|---|\n| | |\n| Bill | 6 |",
         ),
         ("- ~~one\n  more~~ two\n- three ~~3~~", "- two\n- three "),
+        ("| ~~a | b~~ | ~~c~~ |\n|---|---|---|", "| ~~a | b~~ | |\n|---|---|---|"),
+        ("~~Old~~\n===\n\nLine one\n~~gone~~\nLine three", "\n\nLine one\nLine three"),
+        ("~~old~~ - new\n\n- ~~old~~ # new\n\n~~old~~ *new*", " \\- new\n\n- \\# new\n\n *new*"),
+        (f"Keep ~~{'old ' * 2500}rule~~ this", "Keep this"),
+        ("<div>\n<del>old</del>\n- new\n</div>", "<div>\n- new\n</div>"),
     ],
 )
 def test_struck_out_text_of_a_markdown_document_is_removed_with_a_note(tmp_path: Path, source: str, text: str) -> None:
@@ -105,7 +110,8 @@ def test_struck_out_text_of_a_markdown_document_is_removed_with_a_note(tmp_path:
     assert (document.text, document.notes) == (text, ("holds struck-out text, which is not read",))
 
 
-def test_tildes_in_code_escaped_tildes_and_tildes_for_about_strike_nothing_out(tmp_path: Path) -> None:
-    source = "`a ~~b~~` \\~~c~~ about ~~5 or ~~6, ~7~\n\n~~~\n~~d~~ <s>e</s>\n~~~\n\n    ~~f~~\n"
+def test_tildes_in_code_and_link_targets_escaped_tildes_and_tildes_for_about_strike_nothing_out(tmp_path: Path) -> None:
+    links = "[a](http://x/~~b~~/y) <https://x.org/~~c~~/y>\n\n"
+    source = links + "`a ~~b~~` \\~~c~~ about ~~5 or ~~6, ~7~\n\n~~~\n~~d~~ <s>e</s>\n~~~\n\n    ~~f~~\n"
     document = _read(tmp_path, source)
     assert (document.text, document.notes) == (source, ())

@@ -369,3 +369,33 @@ def test_cells_of_a_workbook_that_are_struck_out_are_not_read_and_noted(tmp_path
     assert "Bill" in document.text
     assert "Order" in document.text
     assert document.notes == ("sheet 'Periods' holds struck-out text, which is not read, in 2 cells",)
+
+
+def test_struck_out_rows_and_columns_of_a_workbook_do_not_divide_its_table(tmp_path: Path) -> None:
+    needs("openpyxl")
+    import openpyxl
+    from openpyxl.styles import Font
+
+    book = openpyxl.Workbook()
+    sheet = book.worksheets[0]
+    rows = [
+        ["Old", "", ""],
+        ["Old", "Record", "Years"],
+        *([["x", name, 5] for name in ("Bill", "Deed", "Lease", "Will")]),
+    ]
+    for row in rows:
+        sheet.append(row)
+    for cell in (*sheet["A"], *sheet[4], *sheet[5]):
+        cell.font = Font(strike=True)
+    book.save(tmp_path / "periods.xlsx")
+    document = SheetsReader().read(tmp_path / "periods.xlsx")
+    assert [(document.text[it.start : it.end], it.header) for it in document.blocks[1:]] == [
+        ("Record | Years", ""),
+        ("Bill | 5", "Record | Years"),
+        ("Will | 5", "Record | Years"),
+    ]
+
+
+def test_struck_out_cells_are_found_in_sheets_with_a_namespace_prefix() -> None:
+    xml = b'<x:c r="B2" s="1"><x:v>5</x:v></x:c>'
+    assert xlsx_extent(xml, frozenset((b"1",))).errors == {(1, 1): ""}

@@ -90,3 +90,9 @@ def test_known_files_that_no_absolute_pattern_matches_count_as_deleted(tmp_path:
     assert _places(found) == [("docs", "sub/b.md")]
     assert found.whole_roots == {"docs", "other"}
     assert (len(found.missing_files), found.missing) == (1, ())
+
+
+def test_an_upload_that_is_deleted_after_it_was_listed_is_left_out(tmp_path: Path, docs: Path) -> None:
+    known = KnownSources(uploads=(docs / "a.md", docs / "deleted.md"))
+    found = find_sources(known, (), PathSelection.of(()), everything=False)
+    assert [file.relative for file in found.files] == ["a.md"]

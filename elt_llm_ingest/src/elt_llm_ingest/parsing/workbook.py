@@ -36,7 +36,10 @@ _CELL = re.compile(rb"<(?:[\w.-]{1,20}:)?c\s([^>]{1,300})>")
 _FORMULA = rb"(?:<f[^>]{0,300}/>|<f[^>]{0,300}>[^<]{0,9000}</f>)?"
 _ERROR = re.compile(rb"<c\s([^>]{1,300})>" + _FORMULA + rb"<v>(#[A-Z/0!?]{2,12})</v>")
 _IS_ERROR = b't="e"'
-_FORMATTED = re.compile(rb"<(?:[\w.-]{1,20}:)?c\s([^>]{0,200}\bs=[\"']([0-9]{1,6})[\"'][^>]{0,200})(?<!/)><[fiv]")
+_FORMATTED = re.compile(
+    rb"<(?:[\w.-]{1,20}:)?c\s([^>]{0,200}\bs=[\"']([0-9]{1,6})[\"'][^>]{0,200})(?<!/)><"
+    rb"(?:[\w.-]{1,20}:)?[fiv]"
+)
 Position = tuple[int, int]
 
 
@@ -473,7 +476,7 @@ class Sheet:
     All `rows` have the same length. They start at the first filled row and column. `merged` lists the first and the
     last (row, column) of each merged range, counted from 0 in `rows`; only the first cell of a range has the value.
     `note` is the reason why a sheet was not read. `remarks` names cells as spreadsheets do, such as B2.
-    `first_row` is the number of the first row in the spreadsheet. `struck` counts the struck-out cells, which are "".
+    `first_row` is the number of the first row in the spreadsheet. `struck` places the struck-out cells, which are "".
     """
 
     name: str
@@ -483,7 +486,7 @@ class Sheet:
     note: str = ""
     remarks: SheetRemarks = SheetRemarks()
     first_row: int = 1
-    struck: int = 0
+    struck: frozenset[Position] = frozenset()
 
     def filled_rows(self, display: Callable[[CellValue], str]) -> list[list[str]]:
         """Return rows of cells as text, made by `display`. The value of a merged range is repeated in all its cells.
@@ -529,17 +532,23 @@ def _sheet(book: CalamineWorkbook, number: int, package: _Package) -> Sheet:
     if (size := SheetExtent(sheet.height, sheet.width)).is_too_large:
         return Sheet(about.name, (), hidden, note=f"is not read: it {size.description}")
     merged = tuple(_merged_ranges(sheet, package.merged.get(number) or sheet.merged_cell_ranges or ()))
-    first, struck = (sheet.start or (0, 0))[0] + 1, list(extent.errors.values()).count("")
-    return Sheet(about.name, _sheet_rows(sheet, extent), hidden, merged, "", remarks, first, struck)
+    rows, struck = _sheet_rows(sheet, extent)
+    return Sheet(about.name, rows, hidden, merged, "", remarks, (sheet.start or (0, 0))[0] + 1, struck)
 
 
-def _sheet_rows(sheet: CalamineSheet, extent: SheetExtent) -> tuple[tuple[CellValue, ...], ...]:
+def _sheet_rows(
+    sheet: CalamineSheet, extent: SheetExtent
+) -> tuple[tuple[tuple[CellValue, ...], ...], frozenset[Position]]:
+    """Return the rows of a sheet, and the positions of its struck-out cells."""
     rows: list[list[CellValue]] = sheet.to_python()
+    struck: set[Position] = set()
     top, left = sheet.start or (0, 0)
     for (row, column), error in extent.errors.items():
         if 0 <= row - top < len(rows) and 0 <= column - left < len(rows[0]):
+            if not error and rows[row - top][column - left] != "":
+                struck.add((row - top, column - left))
             rows[row - top][column - left] = error
-    return tuple(map(tuple, rows))
+    return tuple(map(tuple, rows)), frozenset(struck)
 
 
 def _merged_ranges(

@@ -155,7 +155,9 @@ def _read_sheets(path: Path) -> Iterator[_SheetRows]:
 
 def _find_tables(sheets: Sequence[_SheetRows], columns: Mapping[str, str]) -> list["_Table"]:
     """Return the tables of the sheets; raise UnreadableDocument, naming missing columns, if no table is complete."""
-    tables = [_Table(sheet, columns) for sheet in sheets if sheet.rows] or [_Table(_SheetRows([[]], ()), columns)]
+    tables = [_Table(sheet, columns) for sheet in sheets if sheet.rows]
+    if not tables:
+        raise UnreadableDocument("; ".join(note for sheet in sheets for note in sheet.notes) or "is empty")
     if all(table.missing for table in tables):
         likeliest = sorted(tables, key=lambda table: len(table.missing))[:_MOST_LISTED]
         where = "has no sheet with all columns: " if sheets and sheets[0].name else ""
@@ -201,7 +203,8 @@ class _Table:
         """The missing columns, each with the most similar headers, as words for a message; "" if there are none."""
         headers = [header for header in self.headers if header]
         lacking = [
-            f"no column {name!r}, which the job maps to {role} ({nearest_names(name, headers).removesuffix('.')})"
+            f"no column {name!r}, which the job maps to {role}"
+            + (f" ({nearest_names(name, headers).removesuffix('.')})" if headers else "")
             for role, name in self.missing.items()
         ]
         return f"{self._sheet.name} has {', and '.join(lacking)}".strip() if lacking else ""
@@ -213,8 +216,9 @@ class _Table:
             return
         if rows := self._without_name:
             listed = ", ".join(map(str, rows[:_MOST_LISTED])) + (", ..." if len(rows) > _MOST_LISTED else "")
-            skipped = f"{len(rows):,} {'row' if len(rows) == 1 else 'rows'} without a name left out: {listed}"
-            yield f"{self._sheet.name}: {skipped}".removeprefix(": ")
+            skipped = f"{len(rows):,} {'row' if len(rows) == 1 else 'rows'} without a name left out"
+            # A row of a CSV file may have several lines, so that its number would not lead to it.
+            yield f"{self._sheet.name}: {skipped}: {listed}" if self._sheet.name else skipped
         yield from self._sheet.notes
 
     def fact_sheets(self, unique: UniqueNames) -> Iterator[FactSheet]:

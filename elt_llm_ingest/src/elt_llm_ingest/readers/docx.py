@@ -64,9 +64,12 @@ def is_switched_on(parent: _Element | None, path: str) -> bool:
     return element is not None and element.get(VALUE, "true") not in {"0", "false", "off", "none"}
 
 
-def is_struck(run: _Element | None) -> bool:
-    """Return whether the format of a run strikes its text out, once or twice."""
-    return is_switched_on(run, "rPr/strike") or is_switched_on(run, "rPr/dstrike")
+def is_struck(parent: _Element | None) -> bool | None:
+    """Return whether a run or a style strikes the text out, once or twice; None if it does not set this."""
+    paths = ("rPr/strike", "rPr/dstrike")
+    if parent is None or all(parent.find(_word_path(path)) is None for path in paths):
+        return None
+    return any(is_switched_on(parent, path) for path in paths)
 
 
 class DocxStyles:
@@ -91,6 +94,12 @@ class DocxStyles:
     def is_title(self, paragraph: _Element) -> bool:
         """Return whether a paragraph has the style of a document title."""
         return any(_style_name(style) == "title" for style in self._chain(word_value(paragraph, "pPr/pStyle")))
+
+    def is_struck(self, paragraph: _Element, run: _Element | None) -> bool:
+        """Return whether the text of a run is struck out by the run itself, its style or the paragraph's style."""
+        names = (word_value(run, "rPr/rStyle"), word_value(paragraph, "pPr/pStyle"))
+        formats = (run, *(style for name in names for style in self._chain(name)))
+        return next((struck for one in formats if (struck := is_struck(one)) is not None), False)
 
     def name_of(self, paragraph: _Element) -> str:
         """Return the name of a paragraph's own style in small letters, or "" for a paragraph without a style."""
@@ -500,7 +509,7 @@ class DocxBodyWriter(OfficeBodyWriter):
                 style = (word_value(run, "rPr/rStyle") or "").casefold()
                 is_emphasis = is_switched_on(run, "rPr/i") or style in _EMPHASIS
                 text = child.text or ""
-                struck = is_struck(run) and text.strip()
+                struck = text.strip() and self._styles.is_struck(element, run)
                 self.left_out |= {STRUCK_OUT} if struck else set()
                 text = blank_for(text) if struck else text
                 read.pieces.append(StyledText(text, is_switched_on(run, "rPr/b"), is_emphasis))
@@ -509,8 +518,8 @@ class DocxBodyWriter(OfficeBodyWriter):
             elif tag in _SIGNS:
                 read.pieces.append(StyledText(_SIGNS[tag], is_switched_on(run, "rPr/b")))
             elif tag in _NOTES:
-                mark = "" if is_struck(run) else self._notes.mark(_NOTES[tag], child.get(f"{WORD}id", ""))
-                read.pieces.append(StyledText(mark))
+                if not self._styles.is_struck(element, run):
+                    read.pieces.append(StyledText(self._notes.mark(_NOTES[tag], child.get(f"{WORD}id", ""))))
             elif tag == _PAGE_BREAK:
                 read.pieces.append(None)
             elif tag == _BOX:

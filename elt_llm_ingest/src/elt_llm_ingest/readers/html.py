@@ -384,7 +384,7 @@ _BARE_ELEMENT = re.compile(
     r"(|\s[^<>]{0,2000})/>"
 )
 _HIDDEN = "script, style, noscript, template, svg, math annotation, iframe, object, select, button, input, textarea"
-_STRUCK = "del, s, strike, [style*=line-through]"
+_STRUCK = "del, s, strike, [style*=line-through i]"
 _BOILERPLATE = (
     "nav, aside, footer, form, [hidden], [aria-hidden=true], [role=navigation], [role=search], [role=banner], "
     "[role=contentinfo], [role=complementary], a.headerlink, .mw-editsection, .sphinxsidebar, .navbox, "
@@ -428,10 +428,19 @@ def parse_page(data: bytes) -> tuple[LexborHTMLParser, tuple[str, ...]]:
         if match.end() - match.start() > _MOST_ATTRIBUTES and len(match.group().split()) > _MOST_ATTRIBUTES:
             raise UnreadableDocument(f"has a tag with more than {_MOST_ATTRIBUTES:,} attributes")
     tree = LexborHTMLParser(source)
-    struck = [node for node in _innermost_first(tree.body, _STRUCK) if node.text().strip()] if tree.body else []
-    for node in struck:
-        node.replace_with(blank_for(node.text()))
+    struck = [text for node in _innermost_first(tree.body, _STRUCK) if (text := _strike(node))] if tree.body else []
     return tree, (*notes, STRUCK_OUT) if struck else notes
+
+
+def _strike(node: LexborNode) -> str:
+    """Empty a struck-out element and return its words. The element stays: it may be a cell, or words on a new line."""
+    text = node.text()
+    blank = " " if any(child.tag not in _INLINE_TAGS for child in node.css("*")) else blank_for(text)
+    for child in list(node.iter(include_text=True)):
+        child.decompose()
+    if blank:
+        node.insert_child(blank)
+    return text.strip()
 
 
 def visible_part(tree: LexborHTMLParser) -> LexborNode | None:

@@ -109,12 +109,17 @@ def _definition_line(text: str, start: int, end: int) -> tuple[int, int]:
     return start - len(before), len(text) if stop < 0 else stop + 1
 
 
-# Code and escaped characters, which stay, or struck-out text with the blanks around it.
+# Code, escaped characters and link targets, which stay, or struck-out text with the blanks around it.
 _STRUCK = re.compile(
-    r"`[^`]{1,500}`|\\.|( ?)(?:~~(?![\s~])(?:[^~]|~(?!~)){1,2000}+(?<!\s)~~(?!~)|"
-    r"<(del|s|strike)(?:\s[^<>]{0,200})?>(?:[^<]|<(?!/?\2\b)){1,2000}+</\2>)( ?)",
+    r"`[^`]{1,500}`|\\.|\]\([^()\s]{1,2000}+|<https?:[^<>\s]{1,2000}+>|"
+    r"( ?)(?:~~(?![\s~])(?:[^~]++|~(?!~))++(?<!\s)~~(?!~)|"
+    r"<(del|s|strike)(?:\s[^<>]{0,200})?>(?:[^<]++|<(?!/?\2\b))++</\2>)( ?)",
     re.IGNORECASE,
 )
+_CELL_BORDER = re.compile(r"(?<!\\)\|")
+_MARKERS = re.compile(r"(?:[\s>]|(?:[-+*]|\d{1,9}[.)])(?!\S))*+")  # of quotes and list items, at the start of a line
+_MARKERS_REACH = 100  # characters before struck-out text that are searched for the start of its line
+_STRUCTURE = re.compile(r"(?:[-+*]|#{1,6})(?!\S)|>|(?:=+|-+)[ \t]*(?:\n|$)")
 
 
 def remove_struck_text(text: str) -> str:
@@ -123,14 +128,32 @@ def remove_struck_text(text: str) -> str:
     tokens = (
         MarkdownIt("commonmark").enable("table").disable("inline").parse(text) if "~~" in text or "</" in text else []
     )
-    for first, last in (
-        token.map for token in reversed(tokens) if token.map and token.type in ("inline", "html_block")
-    ):
-        stands = _STRUCK.sub(
-            lambda found: found[0] if found[1] is None else found[1] or found[3], "\n".join(lines[first:last])
-        )
-        lines[first:last] = stands.split("\n")
+    for number, token in reversed([*enumerate(tokens)]):
+        if token.map and token.type in ("inline", "html_block"):
+            (first, last), before = token.map, tokens[number - 1]
+            source = "\n".join(lines[first:last])
+            in_table = before.type in ("th_open", "td_open")
+            stands = _without_struck(source, in_table=in_table, in_html=token.type == "html_block")
+            if stands != source:
+                kept = [line for line in stands.split("\n") if line.strip("> \t")]
+                # The line below a heading, such as "====", goes with the heading.
+                end = before.map[1] if before.type == "heading_open" and before.map and not kept else last
+                lines[first:end] = kept or stands.split("\n")[:1]
     return "\n".join(lines)
+
+
+def _without_struck(source: str, *, in_table: bool, in_html: bool) -> str:
+    """Return the source without struck-out text. What follows it does not become a list item, heading or quotation."""
+
+    def rest(found: re.Match[str]) -> str:
+        if found[1] is None or (in_table and _CELL_BORDER.search(found[0])):
+            return found[0]
+        reach = max(0, found.start() - _MARKERS_REACH)
+        line = source.rfind("\n", reach, found.start()) + 1 or reach
+        starts_line = not in_html and _MARKERS.fullmatch(source, line, found.start())
+        return (found[1] or found[3]) + ("\\" if starts_line and _STRUCTURE.match(source, found.end()) else "")
+
+    return _STRUCK.sub(rest, source)
 
 
 _LINK = re.compile(r"!?\[([^\[\]]{0,300})\]\([^()\s]{0,2000}\)")

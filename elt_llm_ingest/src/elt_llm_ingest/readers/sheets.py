@@ -1,6 +1,6 @@
 """Read workbooks: a page for each sheet with its tables row by row, or the fact sheets of an exported inventory."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -187,11 +187,28 @@ def _write_sheet(builder: DocumentBuilder, sheet: Sheet) -> None:
     if not any(map(any, rows)) and not sheet.remarks.lines:
         return
     builder.add_heading(sheet.name.strip() or "Sheet", 1)
-    for area in table_areas(rows):
+    for found in table_areas(_rows_before_striking(rows, sheet.struck)):
+        if (area := _filled_part(found, rows)) is None:
+            continue
         within = [row[area.left : area.right + 1] for row in rows[area.top : area.bottom + 1]]
         write_sheet_table(builder, within, _count_header_rows(area, area.top + count_title_rows(within), sheet.merged))
     for remark in sheet.remarks.lines:
         builder.add(remark)
+
+
+def _rows_before_striking(rows: list[list[str]], struck: Iterable[Position]) -> list[list[str]]:
+    """Return the rows with a text in each struck-out cell, so that these cells do not divide a table."""
+    before = [*map(list, rows)] if struck else rows
+    for row, column in struck:
+        before[row][column] = STRUCK_OUT
+    return before
+
+
+def _filled_part(area: TableArea, rows: Sequence[Sequence[str]]) -> TableArea | None:
+    """Return the area without the rows and columns at its edges that are empty; None if all of it is empty."""
+    filled = [row for row in range(area.top, area.bottom + 1) if any(rows[row][area.left : area.right + 1])]
+    columns = [column for column in range(area.left, area.right + 1) if any(rows[row][column] for row in filled)]
+    return TableArea(filled[0], columns[0], filled[-1], columns[-1]) if filled else None
 
 
 def _count_header_rows(area: TableArea, first: int, merged: Sequence[MergedRange]) -> int:
@@ -214,8 +231,8 @@ def workbook_notes(sheets: Sequence[Sheet]) -> Iterator[str]:
             yield f"sheet {sheet.name!r} is hidden in the workbook but is read"
         if sheet.note:
             yield f"sheet {sheet.name!r} {sheet.note}"
-        if sheet.struck:
-            yield f"sheet {sheet.name!r} {STRUCK_OUT}, in {sheet.struck:,} cell{'s' if sheet.struck > 1 else ''}"
+        if struck := len(sheet.struck):
+            yield f"sheet {sheet.name!r} {STRUCK_OUT}, in {struck:,} cell{'s' if struck > 1 else ''}"
         if count := sheet.remarks.uncalculated:
             values = "1 formula has no stored value" if count == 1 else f"{count:,} formulas have no stored values"
             yield f"sheet {sheet.name!r}: {values}; open the workbook in a spreadsheet program and save it"

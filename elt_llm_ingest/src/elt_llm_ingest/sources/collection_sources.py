@@ -159,7 +159,8 @@ def find_sources(
     folders, single = (known.folders(), known.single_files()) if uses_known else ([], {})
     # If a file now has the path of a known folder, the folder counts as missing and is not replaced by the file.
     existing = [path for path in folders if path.is_dir()] + [path for path in single.values() if path.exists()]
-    discovery = discover([*paths, *existing, *(known.uploads if uses_known else ())], selection)
+    existing += [path for path in known.uploads if uses_known and path.exists()]
+    discovery = discover([*paths, *existing], selection)
     known_paths = {root: path for root, (path, _) in known.roots.items()}
     names = RootNames(known_paths)
     files = tuple(names.locate(file) for file in discovery.files)
