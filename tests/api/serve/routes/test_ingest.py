@@ -93,8 +93,7 @@ def test_the_uploads_of_a_cancelled_job_are_named_and_read_by_the_next_ingest_wi
         files = {"roses.md": "# Roses\n\nRoses are watered daily.\n", "tulips.md": "# Tulips\n\nTulips are not.\n"}
         identity = upload(client, "kept", files).json()["job"]["id"]
         error = client.post(f"/v1/jobs/{identity}/cancel").json()["error"]
-    reads_them = "The uploads are kept, and the next ingest of 'kept' without paths reads them"
-    assert error == f"{reads_them}: roses.md, tulips.md."
+    assert error.startswith("The uploads are kept: roses.md, tulips.md. To read them, ingest 'kept' without paths, or")
     assert uploaded(client, "kept", {"lilies.md": "# Lilies\n\nLilies are rare.\n"})["status"] == "done"
     assert documents(client, "kept").keys() == {"roses.md", "lilies.md"}
     again = ended(client, client.post("/v1/ingest", json={"collection": "kept"}).json()["id"])
@@ -111,6 +110,18 @@ def test_the_uploads_of_a_cancelled_job_into_a_new_collection_are_read_by_the_ne
         client.post(f"/v1/jobs/{identity}/cancel")
     assert ended(client, client.post("/v1/ingest", json={"collection": "postponed"}).json()["id"])["status"] == "done"
     assert documents(client, "postponed").keys() == {"roses.md"}
+
+
+def test_a_forgotten_document_whose_new_upload_was_cancelled_is_read_by_the_next_ingest_without_paths(
+    server: RunningServer, client: httpx.Client
+) -> None:
+    uploaded(client, "again", {**ROSES, "tulips.md": "# Tulips\n\nTulips are not.\n"})
+    forgotten = client.delete(f"/v1/documents/again/{documents(client, 'again')['roses.md']['id']}")
+    assert ended(client, forgotten.json()["id"])["status"] == "done"
+    with writer_lock(server.data_dir, "somebody else"):
+        client.post(f"/v1/jobs/{upload(client, 'again', ROSES).json()['job']['id']}/cancel")
+    assert ended(client, client.post("/v1/ingest", json={"collection": "again"}).json()["id"])["status"] == "done"
+    assert documents(client, "again").keys() == {"roses.md", "tulips.md"}
 
 
 @pytest.mark.parametrize("way", ["resume", "rebuild"])
@@ -139,3 +150,18 @@ def test_an_upload_with_the_field_resume_continues_after_a_rollback(client: http
     sent = client.post("/v1/documents", data={"collection": "doors", "resume": "true"}, files=files)
     assert ended(client, sent.json()["job"]["id"])["status"] == "done"
     assert documents(client, "doors").keys() == {"doors.md", "more.md"}
+
+
+def test_an_upload_during_which_its_collection_is_rolled_back_is_refused_and_not_kept(
+    server: RunningServer, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for text in ("Locks open at nine.", "Locks open at ten."):
+        uploaded(client, "locks", {"locks.md": f"# Locks\n\n{text}\n"})
+
+    def roll_back(*_: object) -> None:
+        assert client.post("/v1/collections/locks/rollback", json={}).is_success
+
+    monkeypatch.setattr("elt_llm_api.serve.actions.uploads.check_content", roll_back)
+    refused = upload(client, "locks", {"more.md": "# More\n\nA lantern hangs above the lock.\n"})
+    assert (refused.status_code, refused.json()["error"]["type"]) == (409, "rolled_back")
+    assert not list(server.data_dir.glob("uploads/locks/more.md"))
