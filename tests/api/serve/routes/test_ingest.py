@@ -1,11 +1,20 @@
 """Files of the server are ingested only from allowed folders; ingests continue after cancelled jobs and rollbacks."""
 
+import os
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
+from elt_llm_api.serve.access.principal import LOCAL
+from elt_llm_api.serve.actions.uploads import UploadActions
+from elt_llm_api.serve.errors import RolledBack
+from elt_llm_api.serve.services import open_services
+from elt_llm_core.settings.loader import load_settings
 from elt_llm_core.store.lock import writer_lock
+from elt_llm_core.store.uploads import INCOMING
 from processes.command_line import FAKE
 from served.documents import TOKEN, documents, ended, key, upload, uploaded
 from served.server import RunningServer, served
@@ -153,15 +162,19 @@ def test_an_upload_with_the_field_resume_continues_after_a_rollback(client: http
 
 
 def test_an_upload_during_which_its_collection_is_rolled_back_is_refused_and_not_kept(
-    server: RunningServer, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+    server: RunningServer, client: httpx.Client, tmp_path: Path
 ) -> None:
     for text in ("Locks open at nine.", "Locks open at ten."):
         uploaded(client, "locks", {"locks.md": f"# Locks\n\n{text}\n"})
-
-    def roll_back(*_: object) -> None:
-        assert client.post("/v1/collections/locks/rollback", json={}).is_success
-
-    monkeypatch.setattr("elt_llm_api.serve.actions.uploads.check_content", roll_back)
-    refused = upload(client, "locks", {"more.md": "# More\n\nA lantern hangs above the lock.\n"})
-    assert (refused.status_code, refused.json()["error"]["type"]) == (409, "rolled_back")
+    os.mkfifo(tmp_path / "more.md")  # copying it takes until the test closes its other end
+    loaded = load_settings(None, {**FAKE, "ELT_LLM_DATA_DIR": str(server.data_dir)}, server.folder)
+    with open_services(loaded) as services, ThreadPoolExecutor(1) as pool:
+        storing = pool.submit(UploadActions(services).add, LOCAL, "locks", [str(tmp_path / "more.md")])
+        with (tmp_path / "more.md").open("wb") as other_end:
+            other_end.write(b"# More\n\nA lantern hangs above the lock.\n")
+            while not (storing.done() or list(server.data_dir.glob(f"uploads/{INCOMING}/*"))):
+                time.sleep(0.01)
+            assert client.post("/v1/collections/locks/rollback", json={}).is_success
+        with pytest.raises(RolledBack):
+            storing.result()
     assert not list(server.data_dir.glob("uploads/locks/more.md"))

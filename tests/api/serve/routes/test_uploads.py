@@ -96,18 +96,6 @@ def test_the_answer_to_an_upload_names_the_stored_files_that_it_replaced(client:
     assert note == "Uploads replaced files with other content: old.md."
 
 
-def test_a_stored_file_that_is_forgotten_during_an_upload_does_not_count_as_replaced(
-    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def forgotten(*_: object, **__: object) -> bool:
-        raise FileNotFoundError
-
-    monkeypatch.setattr("filecmp.cmp", forgotten)
-    answer = upload(client, "vanished", {"a.md": "# A\n\nWords.\n"})
-    cancelled(client, answer)
-    assert answer.json()["replaced"] == []
-
-
 def test_two_names_that_are_shortened_or_changed_are_stored_as_two_files(
     server: RunningServer, client: httpx.Client
 ) -> None:
