@@ -17,12 +17,12 @@ from elt_llm_core.errors import EltError
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.settings.tree import GRAPH_FROM, EmbeddingSettings, LlmSettings, QuerySettings, Settings
 from elt_llm_core.store.backups import backup_faults, rotate_backups
-from elt_llm_core.store.database import STORE_NAME, find_damage
+from elt_llm_core.store.database import STORE_NAME
 from elt_llm_core.store.lock import writer_lock
 from elt_llm_core.store.store import open_store
 from elt_llm_query.engine import open_engine
 from stored.folders import generated_files, run_ingest, write_files
-from stored.shelf import COLLECTION, writing
+from stored.shelf import COLLECTION, store_faults, writing
 
 pytestmark = pytest.mark.faults
 
@@ -135,7 +135,7 @@ def test_changed_bytes_in_any_file_never_change_an_answer_silently_and_can_be_re
     assert repeated.collection_hash == library.collection_hash
     assert ask(data_dir) == (library.answers, [])
     with open_store(data_dir) as store:
-        assert [*find_damage(store.database), *backup_faults(store.data_dir)] == []
+        assert store_faults(store) == []
         assert verify_collection(store, COLLECTION, deep=True).damage == ()
         assert store.database.rows("PRAGMA foreign_key_check") == []
         assert len(list(store.folder(COLLECTION).iterdir())) <= 2

@@ -1,5 +1,6 @@
 """Ingests after the folders or the embedding model have changed, and after a rollback."""
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -195,6 +196,23 @@ def test_a_forgotten_document_is_skipped_until_an_ingest_with_the_remember_optio
     assert (statuses(again)["renamed.md"], again.documents) == ("ok", 20)
     assert run_ingest(place, docs).documents == 20
     assert again.chunks == first.chunks
+
+
+def test_a_forgotten_upload_is_read_again_only_if_it_was_stored_after_the_document_was_forgotten(
+    place: Workspace,
+) -> None:
+    folder = write_files(uploads_folder(place.folder, COLLECTION), {"a.md": "# A\n\nA reef.\n"})
+    run_ingest(place, folder / "a.md")
+    with writing(place) as store:
+        record = store.collections.get(COLLECTION)
+        [document] = store.documents.in_generation(record.id, 1)
+        gone = ForgottenDocument(document.document_id, bytes.fromhex(document.document_hash), b"")
+        store.forgotten.add(record.id, [gone])
+    os.utime(folder / "a.md", (0, 0))
+    assert statuses(run_ingest(place)) == {"a.md": "skipped"}
+    os.utime(folder / "a.md")
+    assert statuses(run_ingest(place)) == {"a.md": "ok"}
+    assert run_ingest(place).documents == 1
 
 
 def test_an_ingest_finishes_an_interrupted_forget_command(place: Workspace, tmp_path: Path) -> None:

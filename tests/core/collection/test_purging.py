@@ -11,11 +11,10 @@ from elt_llm_core.collection.purging import PurgeReceipt, purge
 from elt_llm_core.collection.verification import verify_collection
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
-from elt_llm_core.store.backups import BACKUPS_FOLDER, backup_faults
-from elt_llm_core.store.database import find_damage
+from elt_llm_core.store.backups import BACKUPS_FOLDER
 from elt_llm_core.store.store import Store, open_store
 from stored.folders import generated_files, run_ingest, write_files
-from stored.shelf import COLLECTION, put, some_documents, stored_versions, writing
+from stored.shelf import COLLECTION, put, some_documents, store_faults, stored_versions, writing
 
 CANARY = "zuckerrohrdschungel"
 STEM = "zuckerrohrdschungel"
@@ -110,7 +109,7 @@ def test_after_a_purge_no_file_contains_the_text_of_forgotten_documents(
     assert receipt.is_clean
     assert receipt.bytes_after < receipt.bytes_before
     with writing(data_dir) as store:
-        assert [*find_damage(store.database), *backup_faults(store.data_dir)] == []
+        assert store_faults(store) == []
         for record in store.collections.all():
             assert verify_collection(store, record.name, deep=True).damage == ()
             with open_generation(store, record.name, FakeEmbedding().fingerprint) as generation:

@@ -11,13 +11,13 @@ from elt_llm_core.collection.recovery import RecoveryReport, recover
 from elt_llm_core.collection.verification import verify_collection
 from elt_llm_core.errors import StoreError
 from elt_llm_core.progress import SilentListener
-from elt_llm_core.store.backups import backup_faults, rotate_backups
+from elt_llm_core.store.backups import rotate_backups
 from elt_llm_core.store.database import STORE_NAME, find_damage
 from elt_llm_core.store.documents import ForgottenDocument
 from elt_llm_core.store.lock import writer_lock
 from elt_llm_core.store.store import open_store
 from old_stores import unpack
-from stored.shelf import COLLECTION, StoredLibrary, writing
+from stored.shelf import COLLECTION, StoredLibrary, store_faults, writing
 
 OLD_STORE = Path(__file__).resolve().parents[2] / "fixtures" / "store-schema-1.tar.xz"
 
@@ -45,7 +45,7 @@ def overwrite(path: Path, start: int, data: bytes) -> None:
 def published(data_dir: Path) -> tuple[str, set[str]]:
     """Check that the store is undamaged, and return the published generation's hash and documents."""
     with open_store(data_dir) as store:
-        assert [*find_damage(store.database), *backup_faults(store.data_dir)] == []
+        assert store_faults(store) == []
         assert verify_collection(store, COLLECTION, deep=True).damage == ()
         assert store.database.rows("PRAGMA foreign_key_check") == []
         with open_generation(store, COLLECTION) as generation:
@@ -174,6 +174,6 @@ def test_a_damaged_store_of_an_older_schema_is_recovered_and_migrated(tmp_path: 
     report = recovered(tmp_path / "data")
     assert report.documents == ()
     with open_store(tmp_path / "data") as store:
-        assert [*find_damage(store.database), *backup_faults(store.data_dir)] == []
+        assert store_faults(store) == []
         for name in ("birds", "boats"):
             assert verify_collection(store, name).damage == ()

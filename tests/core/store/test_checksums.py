@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from elt_llm_core.collection.lifecycle import open_generation
 from elt_llm_core.errors import StoreError
-from elt_llm_core.store.backups import backup_faults
 from elt_llm_core.store.database import STORE_NAME, find_damage
 from elt_llm_core.store.store import open_store
-from stored.shelf import COLLECTION, put, some_documents, writing
+from stored.shelf import COLLECTION, put, some_documents, store_faults, writing
 
 CHANGES = [
     "UPDATE nodes SET text = 'X' || substr(text, 2) WHERE id = 5",
@@ -50,7 +49,7 @@ def test_the_checksum_of_a_row_is_updated_with_each_change_of_the_row(data_dir: 
             store.database.execute(statement)
         assert find_damage(store.database) == []
     with open_store(data_dir) as store:
-        assert [*find_damage(store.database), *backup_faults(store.data_dir)] == []
+        assert store_faults(store) == []
 
 
 @pytest.mark.sampled(4)

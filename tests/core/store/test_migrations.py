@@ -19,7 +19,7 @@ from elt_llm_core.utilities import FAILPOINT_VARIABLE
 from old_stores import unpack
 from sampling import FULL
 from stored.folders import run_ingest
-from stored.shelf import writing
+from stored.shelf import store_faults, writing
 
 OLD_STORE = Path(__file__).resolve().parents[2] / "fixtures" / "store-schema-1.tar.xz"
 HASHES = {"birds": 2, "boats": 2}
@@ -59,7 +59,7 @@ def test_writing_to_a_store_with_an_old_schema_backs_up_and_migrates_the_store(o
     before = _rows_of(old / STORE_NAME)
     with writing(old) as store:
         assert store.database.schema_version() == STORE_VERSION
-        assert [*find_damage(store.database), *backup_faults(store.data_dir)] == []
+        assert store_faults(store) == []
     [backup] = list_backups(old)
     assert backup.name.startswith("store-schema-1-")
     assert backup.stat().st_mode & 0o777 == 0o600
@@ -123,7 +123,7 @@ def _check_unharmed(old: Path, before: list[tuple[object, ...]]) -> None:
     assert _version_of(old / STORE_NAME) in range(1, STORE_VERSION + 1)  # each step of a migration is one transaction
     assert _rows_of(old / STORE_NAME) == before
     with writing(old) as store:
-        assert [*find_damage(store.database), *backup_faults(store.data_dir)] == []
+        assert store_faults(store) == []
         assert all(verify_collection(store, name).damage == () for name in HASHES)
     assert len(list_backups(old)) in (1, 2)
     assert backup_faults(old) == []

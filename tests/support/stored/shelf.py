@@ -13,7 +13,8 @@ from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.settings.tree import ChromaSettings, IndexSettings
 from elt_llm_core.settings.workspace import Workspace
-from elt_llm_core.store.database import SqliteDatabase
+from elt_llm_core.store.backups import backup_faults
+from elt_llm_core.store.database import SqliteDatabase, find_damage
 from elt_llm_core.store.lock import writer_lock
 from elt_llm_core.store.records import NewDocument, NewNode, document_id, sha256
 from elt_llm_core.store.store import Store, open_store
@@ -85,6 +86,11 @@ def writing(place: Path | Workspace, listener: Callable[[str], None] | None = No
         if isinstance(store.database, SqliteDatabase):
             store.database._connection.set_trace_callback(listener)
         yield store
+
+
+def store_faults(store: Store) -> list[str]:
+    """Return what is wrong with the store: damaged rows and pages, and faults of backups."""
+    return [*find_damage(store.database), *backup_faults(store.data_dir)]
 
 
 def sentence(number: int, length: int = 6) -> str:

@@ -55,8 +55,8 @@ class UnsupportedUpload(EltError):
     """HTTP status 415: the type of the file, or of the request, is not supported."""
 
 
-class UnknownFormField(UsageError):
-    """HTTP status 422: the form has a field that is not read, such as a misspelt one."""
+class WrongFormField(UsageError):
+    """HTTP status 422: the form has a field that is not read, such as a misspelt one, or a field with a wrong value."""
 
 
 class NotInstalled(UsageError):
@@ -79,7 +79,7 @@ _STATUS: tuple[tuple[type[EltError], int], ...] = (
     (NotInstalled, 501),
     (NoRoom, 507),
     (UnknownCollection, 404),
-    (UnknownFormField, 422),
+    (WrongFormField, 422),
     (UsageError, 400),
     (LockHeld, 409),
     (StoreUnavailable, 503),

@@ -75,15 +75,15 @@ def require_space(folder: Path, needed: int, purpose: str) -> None:
 
 
 def tree_size(folder: Path) -> int:
-    """Return the total size in bytes of the files below `folder`, or 0 if there is no such folder."""
-    return sum(_size_of(path) for path in folder.rglob("*"))
+    """Return the total size in bytes of the files below `folder`, without links; 0 if there is no such folder."""
+    return sum(map(file_size, folder.rglob("*")))
 
 
-def _size_of(path: Path) -> int:
-    """Return the size of a file in bytes, or 0 for a folder or a file that was deleted meanwhile, such as a journal."""
+def file_size(path: Path) -> int:
+    """Return the size of a file in bytes; 0 for a folder, a link, or a file that was deleted or hidden meanwhile."""
     try:
-        found = path.stat()
-    except FileNotFoundError:
+        found = path.lstat()
+    except OSError:
         return 0
     return found.st_size if stat.S_ISREG(found.st_mode) else 0
 

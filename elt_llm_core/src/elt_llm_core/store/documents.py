@@ -399,6 +399,14 @@ class ForgottenTable(DatabaseTable):
                 [(collection, it.document_id, it.content_hash, it.name, utc_now()) for it in documents],
             )
 
+    def last_time(self, collection: int, document_id: str, content_hash: bytes) -> str:
+        """Return when a document with this path or these bytes was last forgotten (UTC, ISO 8601); "" if never."""
+        row = self._database.row(
+            "SELECT max(forgotten_at) FROM forgotten WHERE collection = ? AND (document_id = ? OR content_hash = ?)",
+            (collection, document_id, content_hash),
+        )
+        return str(row[0] or "") if row else ""
+
     def lift_file(self, collection: int, document_id: str, content_hash: bytes) -> None:
         """Let ingest read a forgotten file again.
 

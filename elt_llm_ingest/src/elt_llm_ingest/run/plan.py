@@ -15,7 +15,14 @@ from elt_llm_core.store.records import version_key
 from elt_llm_core.store.store import Store
 
 from elt_llm_ingest.run.reading import FileReading
-from elt_llm_ingest.run.scan import ScannedFile, find_deleted, inspect_file, published_documents, published_passport
+from elt_llm_ingest.run.scan import (
+    ScannedFile,
+    find_deleted,
+    inspect_file,
+    is_uploaded_again,
+    published_documents,
+    published_passport,
+)
 from elt_llm_ingest.run.versions import VersionMaker
 from elt_llm_ingest.sandbox.parser import DirectParser, Parser, ParseRequest
 from elt_llm_ingest.sources.collection_sources import CollectionSources, KnownSources, LocatedFile
@@ -155,7 +162,8 @@ class _Planner:
         return PlannedFile(located.relative, status, reason), seen
 
     def _status(self, seen: ScannedFile, reader: str) -> tuple[PlannedStatus, str]:
-        if not self._request.remember and self._forgotten.covers(seen.document_id, seen.digest):
+        is_skipped = not self._request.remember and self._forgotten.covers(seen.document_id, seen.digest)
+        if is_skipped and self._store and not is_uploaded_again(self._store, self._request.collection, seen):
             return "forgotten", "it was removed with `elt-llm forget`"
         before = self._files.get(seen.document_id)
         if before is None:

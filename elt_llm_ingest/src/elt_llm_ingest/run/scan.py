@@ -11,7 +11,7 @@ from elt_llm_core.errors import IngestError, UnreadableDocument
 from elt_llm_core.index.passport import Passport
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.store.records import CollectionRecord, FileRecord, StoredDocument, document_id, version_key
-from elt_llm_core.store.store import Store
+from elt_llm_core.store.store import Store, uploads_folder
 from elt_llm_core.utilities import Failpoint, failpoint
 
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
@@ -86,6 +86,14 @@ def inspect_file(collection: str, located: LocatedFile, known: Mapping[str, File
     return ScannedFile(located, identity, content_hash(located.file.path), started)
 
 
+def is_uploaded_again(store: Store, collection: str, seen: ScannedFile) -> bool:
+    """Return whether a forgotten file is an upload that was stored after its document was forgotten."""
+    if not seen.located.file.path.is_relative_to(uploads_folder(store.data_dir, collection).resolve()):
+        return False
+    record = store.collections.get(collection)
+    return _modified_time(seen.located) >= store.forgotten.last_time(record.id, seen.document_id, seen.digest)
+
+
 @dataclass(frozen=True)
 class DeletedDocuments:
     """Documents whose files were deleted: those to remove, and those that are kept for now (held back)."""
@@ -137,7 +145,10 @@ class ScanResult:
 
 
 class Scan:
-    """Reads files whose size or time has changed; with `remember`, also files removed by `elt-llm forget`."""
+    """Reads files whose size or time has changed.
+
+    A file that `elt-llm forget` removed is read with `remember`, or if it was uploaded again since.
+    """
 
     def __init__(
         self,
@@ -186,7 +197,7 @@ class Scan:
             self._result.outcomes.append(self._failed(located, identity, error))
             return None
         if self._forgotten.covers(identity, seen.digest):
-            if not self._remember:
+            if not (self._remember or is_uploaded_again(self._store, self._maker.collection, seen)):
                 reason = "removed with `elt-llm forget`: to read it again, use --remember"
                 self._result.outcomes.append(FileOutcome(located.relative, "skipped", reason))
                 return None

@@ -32,7 +32,8 @@ class IngestRequest:
     "auto". `columns` maps roles such as "entity" to the column headers of a data dictionary. `metadata` is added to
     every document, and so are fields that the pattern `path_fields` reads from folder names. With `split_by`, only one
     `group` of each file is ingested: a top-level section, or the documents of one type within the file. `job` is the
-    name of the requesting job, if any. With `remember`, files that `elt-llm forget` removed are read again.
+    name of the requesting job, if any. With `remember`, files that `elt-llm forget` removed are read again;
+    an upload that was stored again since is read in any case.
     `check_against` names the collection with the inventory to which an enterprise model is compared.
     """
 

@@ -47,11 +47,13 @@ def test_a_job_process_connects_to_the_database_that_the_environment_variable_na
     assert "There is no data" in ended.error
 
 
-def test_a_failed_job_leaves_no_lock_behind(tmp_path: Path) -> None:
+def test_a_failed_job_leaves_no_lock_behind_and_names_its_uploads(tmp_path: Path) -> None:
     loaded = load_settings(None, FAKE, tmp_path)
+    (loaded.data_dir / "uploads" / "samples").mkdir(parents=True)
+    (loaded.data_dir / "uploads" / "samples" / "a.md").touch()
     with closing(open_state(loaded.data_dir)) as state:
         queue = JobQueue(state)
-        job = queue.submit("evaluate", {"collection": "samples"}, "local")
+        job = queue.submit("ingest", {"collection": "samples", "uploads": ["a.md"]}, "local")
         for attempt in range(MAX_ATTEMPTS):
             with claim_job(loaded.workspace, job.id):
                 assert queue.begin(job.id, pid=1)
@@ -63,4 +65,5 @@ def test_a_failed_job_leaves_no_lock_behind(tmp_path: Path) -> None:
             ended: QueuedJob = wait_for_job(queue, job.id)
     assert ended.status == "failed"
     assert "started 3 times" in ended.error
+    assert "The uploads are kept: a.md." in ended.error
     assert list(locks.iterdir()) == []

@@ -15,6 +15,7 @@ from elt_llm_core.settings.loader import load_settings
 from elt_llm_core.settings.workspace import DSN_VARIABLE, Workspace
 from elt_llm_core.state.database import open_state
 from elt_llm_core.state.jobs import JobQueue
+from elt_llm_core.store.store import uploads_folder
 from elt_llm_core.store.uploads import machine_id
 from processes.command_line import FAKE
 from served.documents import wait_for_job
@@ -35,6 +36,11 @@ def test_a_job_with_uploaded_files_is_run_only_by_the_machine_that_stores_the_fi
         actions = JobActions(cast(Services, SimpleNamespace(queue=queue, loaded=here, store=no_collections)))
         first = actions.submit(LOCAL, "ingest", {"collection": "samples", "uploads": ["absent.md"]})
         second = actions.submit(LOCAL, "ingest", {"collection": "samples", "paths": ["absent.md"]})
+        stored = uploads_folder(here.data_dir, "kept") / "a.md"
+        stored.parent.mkdir(parents=True)
+        stored.touch()
+        all_uploads = actions.submit(LOCAL, "ingest", {"collection": "kept", "paths": []})
+        assert [it.arguments.get("machine", "") for it in (second, all_uploads)] == ["", machine_id(here.workspace)]
         with run_queued_jobs(queue, lambda: there):
             assert wait_for_job(queue, second.id).has_ended
         assert queue.get(first.id).status == "queued"

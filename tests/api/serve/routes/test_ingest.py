@@ -1,11 +1,20 @@
 """Files of the server are ingested only from allowed folders; ingests continue after cancelled jobs and rollbacks."""
 
+import os
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
+from elt_llm_api.serve.access.principal import LOCAL
+from elt_llm_api.serve.actions.uploads import UploadActions
+from elt_llm_api.serve.errors import RolledBack
+from elt_llm_api.serve.services import open_services
+from elt_llm_core.settings.loader import load_settings
 from elt_llm_core.store.lock import writer_lock
+from elt_llm_core.store.uploads import INCOMING
 from processes.command_line import FAKE
 from served.documents import TOKEN, documents, ended, key, upload, uploaded
 from served.server import RunningServer, served
@@ -93,8 +102,7 @@ def test_the_uploads_of_a_cancelled_job_are_named_and_read_by_the_next_ingest_wi
         files = {"roses.md": "# Roses\n\nRoses are watered daily.\n", "tulips.md": "# Tulips\n\nTulips are not.\n"}
         identity = upload(client, "kept", files).json()["job"]["id"]
         error = client.post(f"/v1/jobs/{identity}/cancel").json()["error"]
-    reads_them = "The uploads are kept, and the next ingest of 'kept' without paths reads them"
-    assert error == f"{reads_them}: roses.md, tulips.md."
+    assert error.startswith("The uploads are kept: roses.md, tulips.md. To read them, ingest 'kept' without paths, or")
     assert uploaded(client, "kept", {"lilies.md": "# Lilies\n\nLilies are rare.\n"})["status"] == "done"
     assert documents(client, "kept").keys() == {"roses.md", "lilies.md"}
     again = ended(client, client.post("/v1/ingest", json={"collection": "kept"}).json()["id"])
@@ -111,6 +119,18 @@ def test_the_uploads_of_a_cancelled_job_into_a_new_collection_are_read_by_the_ne
         client.post(f"/v1/jobs/{identity}/cancel")
     assert ended(client, client.post("/v1/ingest", json={"collection": "postponed"}).json()["id"])["status"] == "done"
     assert documents(client, "postponed").keys() == {"roses.md"}
+
+
+def test_a_forgotten_document_whose_new_upload_was_cancelled_is_read_by_the_next_ingest_without_paths(
+    server: RunningServer, client: httpx.Client
+) -> None:
+    uploaded(client, "again", {**ROSES, "tulips.md": "# Tulips\n\nTulips are not.\n"})
+    forgotten = client.delete(f"/v1/documents/again/{documents(client, 'again')['roses.md']['id']}")
+    assert ended(client, forgotten.json()["id"])["status"] == "done"
+    with writer_lock(server.data_dir, "somebody else"):
+        client.post(f"/v1/jobs/{upload(client, 'again', ROSES).json()['job']['id']}/cancel")
+    assert ended(client, client.post("/v1/ingest", json={"collection": "again"}).json()["id"])["status"] == "done"
+    assert documents(client, "again").keys() == {"roses.md", "tulips.md"}
 
 
 @pytest.mark.parametrize("way", ["resume", "rebuild"])
@@ -139,3 +159,22 @@ def test_an_upload_with_the_field_resume_continues_after_a_rollback(client: http
     sent = client.post("/v1/documents", data={"collection": "doors", "resume": "true"}, files=files)
     assert ended(client, sent.json()["job"]["id"])["status"] == "done"
     assert documents(client, "doors").keys() == {"doors.md", "more.md"}
+
+
+def test_an_upload_during_which_its_collection_is_rolled_back_is_refused_and_not_kept(
+    server: RunningServer, client: httpx.Client, tmp_path: Path
+) -> None:
+    for text in ("Locks open at nine.", "Locks open at ten."):
+        uploaded(client, "locks", {"locks.md": f"# Locks\n\n{text}\n"})
+    os.mkfifo(tmp_path / "more.md")  # copying it takes until the test closes its other end
+    loaded = load_settings(None, {**FAKE, "ELT_LLM_DATA_DIR": str(server.data_dir)}, server.folder)
+    with open_services(loaded) as services, ThreadPoolExecutor(1) as pool:
+        storing = pool.submit(UploadActions(services).add, LOCAL, "locks", [str(tmp_path / "more.md")])
+        with (tmp_path / "more.md").open("wb") as other_end:
+            other_end.write(b"# More\n\nA lantern hangs above the lock.\n")
+            while not (storing.done() or list(server.data_dir.glob(f"uploads/{INCOMING}/*"))):
+                time.sleep(0.01)
+            assert client.post("/v1/collections/locks/rollback", json={}).is_success
+        with pytest.raises(RolledBack):
+            storing.result()
+    assert not list(server.data_dir.glob("uploads/locks/more.md"))

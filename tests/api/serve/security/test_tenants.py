@@ -35,6 +35,7 @@ from served.tenants import (
     foreign_words,
     in_postgres,
     shared_library,
+    upload,
 )
 
 pytestmark = pytest.mark.network
@@ -334,6 +335,11 @@ def test_conversations_jobs_and_answers_of_another_tenant_cannot_be_used(tenants
     rating = {"request_id": tenants.made["request_id"], "verdict": "up"}
     assert tenants.own.post("/v1/feedback", json=rating).status_code == 403
     assert tenants.foreign.get(f"/v1/sessions/{session}").status_code == 200
+
+
+def test_a_key_with_conditions_cannot_end_the_rollback_of_a_whole_collection_with_an_upload(tenants: Tenants) -> None:
+    refused = upload(tenants.own, "x.md", "# x", resume="true")
+    assert (refused.status_code, refused.json()["error"]["type"]) == (403, "forbidden")
 
 
 def test_a_key_recreated_for_another_tenant_cannot_read_conversations_of_the_revoked_key(tenants: Tenants) -> None:

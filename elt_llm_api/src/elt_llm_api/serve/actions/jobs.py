@@ -67,12 +67,24 @@ class JobActions(ServiceActions):
     def submit(self, principal: Principal, kind: str, arguments: Mapping[str, Any]) -> QueuedJob:
         """Queue a job. Its argument `collections` decides who may see it. Permissions are not checked here.
 
-        A job that reads uploads runs on this machine, which stores them. Raises ServerOverloaded, RolledBack.
+        Raises ServerOverloaded, RolledBack.
         """
-        self.raise_if_full(principal)
+        self.raise_if_refused(principal, kind, arguments)
+        return self.queue(principal, kind, arguments)
+
+    def raise_if_refused(self, principal: Principal, kind: str, arguments: Mapping[str, Any]) -> None:
+        """Raise ServerOverloaded or RolledBack if a job with these arguments would not be queued now."""
+        self._raise_if_full(principal)
         if kind == "ingest" and not (arguments.get("resume") or arguments.get("rebuild")):
-            self.raise_if_rolled_back(str(arguments["collection"]))
-        if "uploads" in arguments and (machine := machine_id(self._services.loaded.workspace)):
+            self._raise_if_rolled_back(str(arguments["collection"]))
+
+    def queue(self, principal: Principal, kind: str, arguments: Mapping[str, Any]) -> QueuedJob:
+        """Queue a job without the checks of `submit`. A job that reads uploads runs on this machine, which has them."""
+        loaded = self._services.loaded
+        reads_uploads = "uploads" in arguments
+        if kind == "ingest" and not (reads_uploads or arguments.get("paths")):
+            reads_uploads = bool(uploaded_files(uploads_folder(loaded.data_dir, str(arguments["collection"]))))
+        if reads_uploads and (machine := machine_id(loaded.workspace)):
             arguments = {**arguments, "machine": machine}
         return self._services.queue.submit(kind, arguments, principal.owner)
 
@@ -101,16 +113,17 @@ class JobActions(ServiceActions):
             self._services.active.profile(name)
         return self.submit(principal, "evaluate", request.model_dump(mode="json"))
 
-    def raise_if_rolled_back(self, collection: str) -> None:
+    def _raise_if_rolled_back(self, collection: str) -> None:
         """Raise RolledBack if an ingest into this collection must set `resume` or `rebuild`."""
         record = self._services.store.collections.find(collection)
         if record is not None and record.rolled_back:
             raise RolledBack(
                 f"Collection '{collection}' was rolled back to generation {record.published}.",
-                hint=f"Send the request with resume=true to continue, or run: elt-llm ingest -c {collection} --resume",
+                hint="To continue from there: POST /v1/ingest with resume=true, or run:"
+                f" elt-llm ingest -c {collection} --resume",
             )
 
-    def raise_if_full(self, principal: Principal) -> None:
+    def _raise_if_full(self, principal: Principal) -> None:
         """Raise ServerOverloaded if the queue cannot accept another job of this caller now."""
         queue, hint = self._services.queue, "Try again when some jobs are done."
         if queue.waiting() >= MOST_WAITING:

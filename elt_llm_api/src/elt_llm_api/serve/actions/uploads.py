@@ -18,7 +18,7 @@ from elt_llm_core.errors import UsageError
 from elt_llm_core.state.jobs import QueuedJob
 from elt_llm_core.store.collections import check_collection_name
 from elt_llm_core.store.conditions import DocumentCondition, owner_folders
-from elt_llm_core.store.disk import sync_file
+from elt_llm_core.store.disk import file_size, sync_file
 from elt_llm_core.store.records import OWNER_FIELDS, sha256
 from elt_llm_core.store.store import UPLOADS_FOLDER, uploads_folder
 from elt_llm_core.store.uploads import INCOMING, uploaded_files
@@ -28,7 +28,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal
 from elt_llm_api.serve.actions.jobs import JobActions
-from elt_llm_api.serve.errors import NoRoom, TooLarge, UnknownFormField, UnsupportedUpload
+from elt_llm_api.serve.errors import NoRoom, TooLarge, UnsupportedUpload, WrongFormField
 from elt_llm_api.serve.services import ServiceActions
 
 MOST_FILES = 100
@@ -180,7 +180,8 @@ class UploadActions(ServiceActions):
         """Store the files of a form. Return the names under which they are stored, and the job that will ingest them.
 
         The job's argument `replaced` has the names whose stored file had other bytes before. Raises Forbidden,
-        UsageError, UnsupportedUpload, TooLarge, NoRoom, ServerOverloaded, RolledBack. After an error no file is kept.
+        UsageError, WrongFormField, UnsupportedUpload, TooLarge, NoRoom, ServerOverloaded, RolledBack. After an error no
+        file is kept.
         """
         self.check_may_write_anything(principal)
         parser = UploadParser(headers, body, self._services.loaded.settings.ingest.max_file_mb << 20)
@@ -192,7 +193,7 @@ class UploadActions(ServiceActions):
             _check_fields(form)
             files = [(file.filename or "", file.file) for _, file in form.multi_items() if isinstance(file, UploadFile)]
             owner = {name: str(form[name]).strip() for name in OWNER_FIELDS if str(form.get(name, "")).strip()}
-            collection, resume = str(form.get("collection", "")), str(form.get("resume", "")).lower() == "true"
+            collection, resume = str(form.get("collection", "")), _is_true(form, "resume")
             return await asyncio.to_thread(self._store, principal, collection, files, owner, resume=resume)
         finally:
             await form.close()
@@ -220,47 +221,33 @@ class UploadActions(ServiceActions):
         self, principal: Principal, collection: str, files: _Files, owner: Mapping[str, str], *, resume: bool = False
     ) -> tuple[list[str], QueuedJob]:
         principal.require_write(check_collection_name(collection))
-        if not resume:
-            JobActions(self._services).raise_if_rolled_back(collection)
+        jobs = JobActions(self._services)
+        if resume:  # this ends the rollback of the whole collection
+            principal.require_whole(collection)
+        arguments = {"collection": collection, "collections": [collection], "resume": resume}
+        jobs.raise_if_refused(principal, "ingest", arguments)
         folders = owner_folders(_owner_of_upload(principal, collection, owner))
         if not files:
             raise UsageError("The form contains no file.", hint="Send files in the field files.")
         data_dir = self._services.loaded.data_dir
         incoming, folder = data_dir / UPLOADS_FOLDER / INCOMING, uploads_folder(data_dir, collection)
         target = folder.joinpath(*folders)
-        named: dict[str, Path] = {}
         with ExitStack() as leftovers:
             try:
-                for sent_name, stream in files:
-                    name, path = safe_file_name(sent_name), incoming / uuid.uuid4().hex
-                    if name in named:
-                        raise UsageError(
-                            f"Two files of this upload would be called '{name}'.",
-                            hint="Rename one of them; in two uploads the later replaces the earlier.",
-                        )
-                    leftovers.callback(path.unlink, missing_ok=True)
-                    named[name] = path
-                    _copy(stream, path)
-                    check_content(path, name)
+                named = _copy_all(files, incoming, leftovers)
                 with self._services.upload_lock:
                     self._check_quota(folder, target, named)
-                    JobActions(self._services).raise_if_full(principal)
+                    jobs.raise_if_refused(principal, "ingest", arguments)  # a rollback may have come meanwhile
                     replaced = _move(named, target)
             except OSError as error:
                 raise _no_room_error(error) from error
-        arguments = {
-            "collection": collection,
-            "collections": [collection],
-            "uploads": ["/".join((*folders, name)) for name in named],
-            "replaced": replaced,
-            "resume": resume,
-        }
-        return list(named), JobActions(self._services).submit(principal, "ingest", arguments)
+        uploads = ["/".join((*folders, name)) for name in named]
+        return list(named), jobs.queue(principal, "ingest", {**arguments, "uploads": uploads, "replaced": replaced})
 
     def _check_quota(self, folder: Path, target: Path, named: dict[str, Path]) -> None:
         replaced = {target / name for name in named}
         kept = [path for path in uploaded_files(folder) if path not in replaced]
-        total = sum(path.stat().st_size for path in (*kept, *named.values()))
+        total = sum(map(file_size, (*kept, *named.values())))
         quota = self._services.loaded.settings.serve.upload_quota_mb
         if total > quota << 20:
             raise NoRoom(
@@ -270,11 +257,25 @@ class UploadActions(ServiceActions):
 
 
 def _check_fields(form: FormData) -> None:
-    """Raise UnknownFormField for a field that is not read, such as a misspelt one or a file in a field for text."""
-    sent = ((name, ("files",) if isinstance(value, UploadFile) else _TEXT_FIELDS) for name, value in form.multi_items())
-    if unknown := sorted({name for name, known in sent if name not in known}):
+    """Raise WrongFormField for a field that is not read, or that contains text instead of a file or the reverse."""
+    if unknown := sorted({name for name in form if name not in ("files", *_TEXT_FIELDS)}):
         hint = f"Send files in the field files, and texts in these: {', '.join(_TEXT_FIELDS)}."
-        raise UnknownFormField(f"The form has fields that are not read: {', '.join(unknown)[:200]}.", hint=hint)
+        raise WrongFormField(f"The form has fields that are not read: {', '.join(unknown)[:200]}.", hint=hint)
+    for name, value in form.multi_items():
+        is_file = isinstance(value, UploadFile)
+        if is_file and name != "files":
+            message, hint = f"The field {name} contains a file instead of text.", "Send files in the field files."
+            raise WrongFormField(message, hint=hint)
+        if name == "files" and not is_file:
+            hint = "With curl, write @ before the path: -F files=@report.pdf"
+            raise WrongFormField("The field files contains text instead of a file.", hint=hint)
+
+
+def _is_true(form: FormData, name: str) -> bool:
+    value = str(form.get(name, "false")).lower()
+    if value not in ("true", "false"):
+        raise WrongFormField(f"The field {name} has the value '{value[:20]}'.", hint="Send true or false.")
+    return value == "true"
 
 
 def _owner_of_upload(principal: Principal, collection: str, given: Mapping[str, str]) -> dict[str, str]:
@@ -296,6 +297,26 @@ def _owner_of_upload(principal: Principal, collection: str, given: Mapping[str, 
     return owner
 
 
+def _copy_all(files: _Files, folder: Path, leftovers: ExitStack) -> dict[str, Path]:
+    """Copy files to a folder under random names; return the paths by safe name. `leftovers` deletes those left there.
+
+    Raises UsageError for two equal names, UnsupportedUpload, OSError.
+    """
+    named: dict[str, Path] = {}
+    for sent_name, stream in files:
+        name, path = safe_file_name(sent_name), folder / uuid.uuid4().hex
+        if name in named:
+            raise UsageError(
+                f"Two files of this upload would be called '{name}'.",
+                hint="Rename one of them; in two uploads the later replaces the earlier.",
+            )
+        leftovers.callback(path.unlink, missing_ok=True)
+        named[name] = path
+        _copy(stream, path)
+        check_content(path, name)
+    return named
+
+
 def _copy(stream: BinaryIO, path: Path) -> None:
     """Write a stream to a new private file and flush the file to the disk. Its folders are created."""
     for folder in (path.parent.parent, path.parent):
@@ -310,13 +331,20 @@ def _copy(stream: BinaryIO, path: Path) -> None:
 def _move(named: dict[str, Path], folder: Path) -> list[str]:
     """Move files into a folder. Existing files of the same names are replaced; return the names of changed files."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    existing = [name for name in named if (folder / name).is_file()]
-    replaced = [name for name in existing if not filecmp.cmp(named[name], folder / name, shallow=False)]
+    replaced = [name for name, path in named.items() if _has_other_bytes(folder / name, path)]
     for name, path in named.items():
         path.replace(folder / name)
     for parent in (folder, folder.parent):
         sync_file(parent)
     return replaced
+
+
+def _has_other_bytes(stored: Path, sent: Path) -> bool:
+    """Return whether a file is stored already, with other bytes. Another process may forget it at any moment."""
+    try:
+        return not filecmp.cmp(stored, sent, shallow=False)
+    except FileNotFoundError:
+        return False
 
 
 def _no_room_error(error: OSError) -> NoRoom:

@@ -151,11 +151,11 @@ def run_forget(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: P
 
 
 def run_ingest(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener) -> dict[str, Any]:
-    """Ingest the files in `uploads` and `paths` into `collection`, or if both are empty the sources of the last ingest.
+    """Ingest the files in `uploads` and `paths` into `collection`, or if both are empty its known sources and uploads.
 
-    An upload is read even if the same document was forgotten before. Returns the report of the run. Uploads into a new
-    collection are deleted if none could be read. Raises the errors of `IngestSession.run`, UsageError for paths that
-    may not be read, and AllPartsFailed if every file failed.
+    Files in `uploads` are read even if the same document was forgotten before. Returns the report of the run. Uploads
+    into a new collection are deleted if none could be read. Raises the errors of `IngestSession.run`, UsageError for
+    paths that may not be read, and AllPartsFailed if every file failed.
     """
     from elt_llm_ingest.session import CollectionTask, IngestSession
 
@@ -191,7 +191,10 @@ def kept_uploads(data_dir: Path, arguments: Mapping[str, Any]) -> str:
     """Return a message with the uploads that a cancelled or failed job leaves to a later ingest; "" if none."""
     folder = uploads_folder(data_dir, str(arguments.get("collection", "")))
     names = ", ".join(name for name in arguments.get("uploads", ()) if (folder / name).is_file())
-    return names and f"The uploads are kept, and the next ingest of '{folder.name}' without paths reads them: {names}."
+    if not names:
+        return ""
+    ways = f"To read them, ingest '{folder.name}' without paths, or upload them again if a job file fills it."
+    return f"The uploads are kept: {names}. {ways}"
 
 
 def _existing_uploads(data_dir: Path, collection: str, names: Sequence[str]) -> tuple[Path, ...]:

@@ -26,7 +26,7 @@ from elt_llm_core.utilities import FAILPOINT_VARIABLE
 
 from elt_llm_api.serve.jobs.child import DONE, LOCK_HELD_EXIT, STOPPED, run_in_child
 from elt_llm_api.serve.jobs.handover import delete_claim, is_claimed
-from elt_llm_api.serve.jobs.kinds import READING_KINDS, WRITING_KINDS
+from elt_llm_api.serve.jobs.kinds import READING_KINDS, WRITING_KINDS, kept_uploads
 
 SettingsSource = Callable[[], LoadedSettings]
 """A function that returns the current settings, with which each job starts."""
@@ -76,7 +76,7 @@ class JobLane:
         workspace = self._current_settings().workspace
         for job in self._queue.all(("running",)):
             if job.kind in self._kinds and not is_claimed(workspace, job.id):
-                self._queue.abandoned(job.id, "The process of the job was killed.")
+                self._queue.abandoned(job.id, self._with_uploads("The process of the job was killed.", job))
                 self._update_delay(job.id)
 
     def _run_job(self, job: QueuedJob) -> None:
@@ -85,10 +85,15 @@ class JobLane:
         exit_reason = f"signal {-code}" if code < 0 else f"exit code {code}"
         status = self._queue.get(job.id).status
         if status == "running" and not is_claimed(self._current_settings().workspace, job.id):
-            self._queue.abandoned(job.id, f"The process of the job ended with {exit_reason}.")
+            reason = self._with_uploads(f"The process of the job ended with {exit_reason}.", job)
+            self._queue.abandoned(job.id, reason)
         if status == "queued" and code not in _STARTED_EXIT_CODES and self._attempts(job.id) >= _MAX_ATTEMPTS - 1:
-            self._queue.end(job.id, "failed", {}, f"The process of the job does not start: {exit_reason}.")
+            reason = self._with_uploads(f"The process of the job does not start: {exit_reason}.", job)
+            self._queue.end(job.id, "failed", {}, reason)
         self._update_delay(job.id)
+
+    def _with_uploads(self, reason: str, job: QueuedJob) -> str:
+        return f"{reason} {kept_uploads(self._current_settings().data_dir, job.arguments)}".strip()
 
     def _attempts(self, identity: str) -> int:
         return self._delays.get(identity, (0, 0.0))[0]
