@@ -300,7 +300,7 @@ def test_entities_of_one_name_have_the_same_definition_and_are_noted(
     assert verdicts == {"7": "found", "8": "found", "8~2": "absent", "9": "absent"}
     assert result.notes == (
         "Entities of the model with the same name: Meter Reading (7), Meter Reading (8).",
-        "Entities of the model with the same id: Meter Reading (8), Pump (8~2).",
+        "Entities of the model with the same id: Meter Reading (08), Pump (08).",
     )
 
 

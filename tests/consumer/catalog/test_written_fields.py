@@ -32,7 +32,7 @@ The Box Office must keep receipts for six years. It may be closed on Sunday. The
 _TITLES = ("D3 Ticket Shop", "D4 Size of squads", "N4 Retention")
 
 
-def _cell(reply: str, *, with_index: bool = True) -> Cell:
+def _cell(reply: str, *, with_index: bool = True, also: str = "") -> Cell:
     """Return the cell for a reply about the ticket shop, written from every section of the handbook."""
     corpus = corpus_of({"handbook.md": _HANDBOOK})
     names = Names(["Ticket Shop", "Squad"], aliases_from({"Ticket Shop": ["Box Office"]}))
@@ -48,7 +48,7 @@ def _cell(reply: str, *, with_index: bool = True) -> Cell:
     window = context_window_of(ScriptedLLM(), TokenUpperBound(), 2000)
     writer = FieldWriter(corpus, FakeEmbedding(), tokeniser, "model", window)
     topic = FieldSubject("Ticket Shop", names, StatementIndex(statements, names) if with_index else None)
-    cell = writer.cell(FieldFacts(quoted, tuple(chunks)), "Write.", lambda _: reply, topic)
+    cell = writer.cell(FieldFacts(quoted, tuple(chunks), also), "Write.", lambda _: reply, topic)
     assert all(corpus.holds(place) for place in cell.evidence)
     return cell
 
@@ -92,6 +92,14 @@ def test_a_pronoun_in_a_written_sentence_does_not_refer_to_a_sentence_that_was_l
 
 def test_a_written_sentence_with_the_entity_name_may_quote_any_part_of_the_section() -> None:
     assert _cell("The coach may look at the receipts of the Box Office.").verdict == "found"
+
+
+def test_the_note_about_other_stated_values_stays_if_a_model_writes_the_field_or_finds_nothing() -> None:
+    also = 'Also stated: "Ms Fox" (a.md).'
+    assert _cell("The Box Office must keep receipts for six years.", also=also).note == also
+    refused = _cell("The sources do not mention this.", also=also)
+    assert refused.verdict == "absent"
+    assert refused.note.endswith(also)
 
 
 @pytest.mark.parametrize("with_index", [True, False])

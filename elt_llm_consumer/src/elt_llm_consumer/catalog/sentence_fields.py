@@ -4,14 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from elt_llm_core.text.normalise import words
+from elt_llm_core.text.languages import words as language_words
 from elt_llm_core.text.outline import Span
 
 from elt_llm_consumer.catalog.mentions import NamedStatement
 from elt_llm_consumer.jobs.sections import CatalogField
 from elt_llm_consumer.sentences.clauses import describes_mention, follows_preposition, is_party_to_rule
 from elt_llm_consumer.sentences.statements import TextStatement
-from elt_llm_consumer.sentences.words import ARTICLES, CueMatcher, finite_verbs
+from elt_llm_consumer.sentences.words import CONDITIONALS, FINITE_VERBS, CueMatcher, finite_verbs, sentence_words
 
 _COPULA = re.compile(r"(?<!\w)(?:is|are|ist|sind)\s{1,3}(?:(?:either|always|marked|shown as|entweder)\s{1,3})?")
 _MAX_LIST_LENGTH = 300
@@ -93,6 +93,11 @@ _WHOLE = re.compile(
 )
 _ONE_HOLDER = re.compile(r"\s(?:the|der|die|das)\s", re.IGNORECASE)
 _CLASS = re.compile(r"[\s:\"\u201c*_]{1,4}(?P<name>(?:[A-Z][\w-]{0,30}(?:\s(?=[A-Z])|(?!\w))){1,3}|[\w-]{1,30})")
+# "The Pump is not (may be, was, previously) classified as Public" does not give the class.
+_NEGATORS = language_words("negators")
+_PAST = set("was were had war waren wurde wurden hatte hatten previously formerly früher ehemals".split())  # noqa: SIM905
+_UNSTATED = _NEGATORS | CONDITIONALS | _PAST | {"may", "can", "kann", "können", "darf", "dürfen"}
+_NO_CLASS = set("such follows above below described defined shown stated solche folgt oben unten".split())  # noqa: SIM905
 _COORDINATION = re.compile(
     r"(?:\s{0,3},\s{0,3}(?:(?:and|und)\s{1,3})?|\s{1,3}(?:and|und)\s{1,3})(?:(?:of|for|von|für)\s{1,3})?"
 )
@@ -130,22 +135,40 @@ def _responsible(named: NamedStatement, answers: CueMatcher) -> "StatedClaim | N
                 if _NOBODY.search(name) or finite_verbs().spans(name):
                     return None
                 is_only = bool(_ONE_HOLDER.search(text[start:end]) and _WHOLE.match(after) and not others)
-                return StatedClaim(name, is_only and not re.search(r"\d", name))
+                return StatedClaim(name, is_only and not re.search(r"\d", name) and not _OR.search(name))
     return None
 
 
 def _stated_class(named: NamedStatement, phrases: CueMatcher) -> "StatedClaim | None":
-    """Return the class after a phrase such as "classified as"; None if the statement contains no such phrase."""
+    """Return the class after a phrase such as "classified as"; None if the statement gives no class.
+
+    A phrase that is negated, or about the past or a possibility, does not count.
+    """
     text = named.statement.text
     for start, end in () if named.statement.cells else phrases.spans(text):
-        if found := _CLASS.match(text, end):
-            is_whole = bool(_WHOLE.match(text[found.end() :])) and any(
-                _ONLY_ARTICLES.match(text[named.statement.offset : first])
-                and len(text[last:start].split()) <= _MAX_VERBS
-                for first, last in named.local_mentions
+        subject = max((last for _, last in named.local_mentions if last <= start), default=named.statement.offset)
+        found = _CLASS.match(text, end)
+        name = found["name"].casefold() if found else ""
+        if found and name not in _NEGATORS and not _is_unstated(text[max(0, subject) : start]):
+            is_whole = (
+                name not in _NO_CLASS
+                and bool(_WHOLE.match(text[found.end() :]))
+                and any(
+                    _ONLY_ARTICLES.match(text[named.statement.offset : first])
+                    and len(text[last:start].split()) <= _MAX_VERBS
+                    for first, last in named.local_mentions
+                )
             )
             return StatedClaim(found["name"], is_whole)
     return None
+
+
+def _is_unstated(before: str) -> bool:
+    """Return whether the verb at the end of `before` is negated, or about the past or a possibility: "may not be"."""
+    for word in reversed(sentence_words(before)):
+        if word.low in _UNSTATED or word.low in FINITE_VERBS - {"be"}:
+            return word.low in _UNSTATED
+    return False
 
 
 def _is_coordinated(before: str) -> bool:
@@ -196,11 +219,6 @@ class StatedClaim:
     value: str
     whole: bool = True
 
-    @property
-    def words(self) -> frozenset[str]:
-        """The words of the value in lower case, without articles and "of", to compare it with another value."""
-        return frozenset(words(self.value)) - ARTICLES - {"of"}
-
 
 @dataclass(frozen=True)
 class FieldCandidate:
@@ -210,6 +228,13 @@ class FieldCandidate:
     score: float
     value: str = ""
     claim: StatedClaim | None = None
+    denies: bool = False
+    """Whether the statement has words such as "classified as", but gives no class: "is not classified as Public"."""
+
+    @property
+    def order(self) -> tuple[float, int]:
+        """The key by which candidates are sorted, best first."""
+        return 2 * _MORE * self.denies - self.score, self.statement.number
 
     @property
     def content(self) -> str:
@@ -241,7 +266,7 @@ class SentenceField:
         least = self._settings.least_score - below
         scored = [self._scored(one, search_scores.get(one.statement.number, 0.0)) for one in named]
         kept = [one for one in scored if one is not None and one.score >= least]
-        return sorted(kept, key=lambda one: (-one.score, one.statement.number))
+        return sorted(kept, key=lambda one: one.order)
 
     def _scored(self, named: NamedStatement, search_score: float) -> FieldCandidate | None:
         statement = named.statement
@@ -258,7 +283,8 @@ class SentenceField:
         different = {statement.text[start:end].casefold() for start, end in cues}
         score += _MORE * (len(different) > 1 and not own_rule) + _MORE * search_score
         claim = _stated_class(named, self._classes)
-        return FieldCandidate(statement, round(min(score, 1.0), 4), claim=claim)
+        denies = claim is None and not statement.cells and bool(self._classes.spans(statement.text))
+        return FieldCandidate(statement, round(min(score, 1.0), 4), claim=claim, denies=denies)
 
     def _cue_spans(self, named: NamedStatement) -> list[Span] | None:
         """Return the spans of the field's cue words, such as "kept for"; None if the statement lacks required words."""

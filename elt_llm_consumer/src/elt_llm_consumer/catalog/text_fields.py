@@ -20,7 +20,9 @@ from elt_llm_consumer.evidence import Cell, Evidence, absent_cell, found_cell, w
 from elt_llm_consumer.jobs.corpus import CorpusDocument
 from elt_llm_consumer.jobs.sections import CatalogField, CatalogSection
 from elt_llm_consumer.jobs.tasks import AskModel
+from elt_llm_consumer.names.names import Names
 from elt_llm_consumer.sentences.statements import TableCell, TextStatement
+from elt_llm_consumer.sentences.words import ARTICLES
 
 _DEEPER = 2
 
@@ -120,6 +122,13 @@ _BESIDE_TABLE = 0.85
 _PERIODS = frozenset({"day", "week", "month", "year"})
 _SAME_RANK = 0.11
 """Rows whose scores differ by at most this much can contradict each other."""
+_NO_VALUE = re.compile(
+    r"n\s?[./]?\s?a\.?|k\.\s?A\.|tb[acd]|(?:still )?to be \w{4,12}|not (?:applicable|known|yet \w{2,12})"
+    r"|unknown|unbekannt|(?:see|siehe)(?:\s[\w.]{1,20}){1,5}|[-\u2013\u2014?.]{1,3}",
+    re.IGNORECASE,
+)
+"""Table cells that give no value, such as "n/a", "to be decided" and "see section 4"."""
+_FILLING = ARTICLES - {"a"} | {"of"}  # in "Class A", the letter is no article
 
 
 @dataclass(frozen=True)
@@ -128,6 +137,8 @@ class FieldFacts:
 
     cell: Cell
     chunks: tuple[RetrievedChunk, ...] = field(default=(), repr=False)
+    also: str = ""
+    """The part of the cell's note with the values of other statements. It stays if a language model writes the cell."""
 
 
 class TextField:
@@ -157,13 +168,14 @@ class TextField:
             if one.statement.number not in self._defining or (self.settings.states and find_states(one.statement.text))
         ]
         most = self.settings.at_most * (_DEEPER if deeper else 1)
-        values = self._table.candidates(name)
+        names, rows = self._statements.names, self._table.candidates(name)
+        values = [one for one in rows if not _NO_VALUE.fullmatch(one.value)]
         kinds = [] if values or most <= 1 else self._table.kinds(name)
-        if not named and not values and not kinds:
+        if not named and not rows and not kinds:
             nothing = "The texts do not name the entity." if self._statements.statements else "The job read no texts."
             return FieldFacts(absent_cell(nothing))
         if values and most <= 1:
-            return FieldFacts(_compared_cell(_table_cell(values), values, self._sentences.candidates(named, {})))
+            return _compared_facts(_table_cell(values), values, self._sentences.candidates(named, {}), names)
         needed = with_chunks or self._sentences.depends_on_search(named, most)
         chunks: tuple[RetrievedChunk, ...] = ()
         note, scores = "", dict[int, float]()
@@ -174,20 +186,18 @@ class TextField:
             note = " ".join(found.notes) if found.failed else ""
         stating = self._sentences.candidates(named, scores)
         sure = [one for one in stating if one.score >= _BESIDE_TABLE]
-        if self.settings.headers and (
-            clash := _different_periods([*values, *sure, *self._table.candidates(name, similar=True)])
-        ):
-            return FieldFacts(
-                with_note(_conflict_cell(clash, "The texts give different periods."), note),
-                chunks if with_chunks else (),
-            )
+        similar = self._table.candidates(name, similar=True)
+        if self.settings.headers and (clash := _different_periods([*values, *sure, *similar])):
+            cell = with_note(_conflict_cell(clash, "The texts give different periods."), note)
+            return FieldFacts(cell, chunks if with_chunks else ())
         sentences = [*stating, *self._duties.responsible(name), *kinds]
-        sentences.sort(key=lambda one: (-one.score, one.statement.number))
-        cell = _compared_cell(_combined_cell(values, sentences, most, note), values, stating)
+        sentences.sort(key=lambda one: one.order)
+        values = values if values or sentences else rows[:1]
+        compared = _compared_facts(_combined_cell(values, sentences, most, note), values, stating, names)
         # The best statements that no chunk contains become chunks of their own, and come first.
         apart = [one.statement for one in sentences[:most] if one.statement.number not in scores]
         own = (statement_chunk(one.document, one.start, one.end, one.headings) for one in apart)
-        return FieldFacts(cell, (*own, *chunks) if with_chunks and cell.verdict != "conflict" else ())
+        return replace(compared, chunks=(*own, *chunks) if with_chunks and compared.cell.verdict != "conflict" else ())
 
     def search_further(self, name: str, facts: FieldFacts, ask: AskModel) -> FieldFacts:
         """Let the language model choose further searches. Return `facts` with the newly found chunks in front.
@@ -232,7 +242,15 @@ def _table_cell(values: Sequence[FieldCandidate]) -> Cell:
     return found_cell(rank[0].value, [_evidence(one) for one in rank])
 
 
-def _compared_cell(cell: Cell, values: Sequence[FieldCandidate], sentences: Sequence[FieldCandidate]) -> Cell:
+def _value_words(value: str, names: Names) -> frozenset[str]:
+    """Return the words by which a value is compared with another; those of an alias are equal."""
+    key = frozenset(min(names.key(form) for form in names.forms(value)))
+    return key - _FILLING or key
+
+
+def _compared_facts(
+    cell: Cell, values: Sequence[FieldCandidate], sentences: Sequence[FieldCandidate], names: Names
+) -> FieldFacts:
     """Return the cell, or a conflict if statements about the whole entity, and the best row, give other single values.
 
     Values that need not contradict each other, such as one with a condition, are added to the note with their places.
@@ -241,21 +259,23 @@ def _compared_cell(cell: Cell, values: Sequence[FieldCandidate], sentences: Sequ
     claims: dict[frozenset[str], tuple[FieldCandidate, StatedClaim]] = {}
     for one in [*rows, *sorted(sentences, key=lambda it: not (it.claim and it.claim.whole))]:
         if one.claim is not None:
-            claims.setdefault(one.claim.words, (one, one.claim))
+            claims.setdefault(_value_words(one.claim.value, names), (one, one.claim))
     if cell.verdict != "found" or len(claims) <= 1:
-        return cell
+        return FieldFacts(cell)
     sure = {key: one for key, (one, claim) in claims.items() if claim.whole and not has_condition(one.statement.text)}
-    clash = [one for key, one in sure.items() if not any(key < other or key > other for other in sure)]
+    clash = [one for key, one in sure.items() if any(not (key <= other or other <= key) for other in sure)]
     if len(clash) > 1:
         cell = with_note(_conflict_cell(clash, "The texts give different values."), cell.note)
     shown = set(cell.value) if isinstance(cell.value, tuple) else {cell.value}
-    given = {one.claim.words for one in (*rows, *sentences) if one.claim and one.claim.whole and one.content in shown}
+    claimed = [one.claim for one in (*rows, *sentences) if one.claim and one.claim.whole and one.content in shown]
+    given = {_value_words(claim.value, names) for claim in claimed}
     others = [
         f'"{claim.value if claim.whole else one.statement.content}" ({_evidence(one).place})'
         for key, (one, claim) in claims.items()
         if key not in given and one.statement.content not in shown
     ]
-    return with_note(cell, f"Also stated: {'; '.join(others)}." if others else "")
+    also = f"Also stated: {'; '.join(others)}." if others else ""
+    return FieldFacts(with_note(cell, also), also=also)
 
 
 def _conflict_cell(different: Sequence[FieldCandidate], note: str) -> Cell:

@@ -82,7 +82,8 @@ class FieldWriter:
             note = "The language model found nothing about this field in the chunks."
             if facts.cell.verdict != "absent" and facts.cell.confidence >= _SURE:
                 return with_note(facts.cell, note)
-            return absent_cell(note, method="llm", model=self.model, confidence=1 - facts.cell.confidence)
+            cell = absent_cell(note, method="llm", model=self.model, confidence=1 - facts.cell.confidence)
+            return with_note(cell, facts.also)
         return self._checked_cell(reply, facts, topic)
 
     def _checked_cell(self, reply: str, facts: FieldFacts, topic: FieldSubject) -> Cell:
@@ -103,7 +104,7 @@ class FieldWriter:
             "Partly supported sentences": partly,
             "Sentences whose quotes are not about the entity": off_topic,
         }
-        return Cell(
+        cell = Cell(
             value=" ".join(one.text for one in kept),
             verdict="inferred" if partly or off_topic else "found",
             evidence=self._evidence(kept),
@@ -112,6 +113,7 @@ class FieldWriter:
             confidence=round(sum(one.score for one in kept) / len(kept), 4),
             note=" ".join(f"{what}: {count}." for what, count in counts.items() if count),
         )
+        return with_note(cell, facts.also)
 
     def _makes_claim(self, sentence: GroundedSentence) -> bool:
         """Return whether a sentence makes a claim instead of only repeating a heading from the quoted chunks."""

@@ -213,10 +213,11 @@ _MAX_NAMED = 5  # maximum duplicates that a note names
 def duplicate_notes(entities: Sequence[Entity]) -> list[str]:
     """Return a note about the names, and one about the ids, that several entities of the model have."""
     notes = []
-    for what, field_name in (("name", "name"), ("id", "fact_sheet_id")):
-        same = defaultdict[str, list[str]](list)
-        for one in entities:
-            same[getattr(one, field_name).casefold()].append(f"{one.name} ({one.id})")
+    by_name, by_id = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+    for one in entities:
+        by_name[one.name.casefold()].append(f"{one.name} ({one.id})")
+        by_id[one.fact_sheet_id].append(f"{one.name} ({one.fact_sheet_id})")
+    for what, same in (("name", by_name), ("id", by_id)):
         found = [", ".join(ones) for value, ones in same.items() if value and len(ones) > 1]
         more = f"; and {len(found) - _MAX_NAMED:,} more" if len(found) > _MAX_NAMED else ""
         if found:
