@@ -13,9 +13,15 @@ from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_query.synthesis.refusals import is_blank
 from elt_llm_query.understanding.aliases import Aliases
 
-from elt_llm_consumer.definitions.amendments import Amendment, find_amendments
 from elt_llm_consumer.definitions.definition import Definition, grouped, term_key
-from elt_llm_consumer.definitions.find import MissedEntries, find_definitions, is_gap, missed_entries
+from elt_llm_consumer.definitions.find import (
+    Amendment,
+    MissedEntries,
+    find_amendments,
+    find_definitions,
+    is_gap,
+    missed_entries,
+)
 from elt_llm_consumer.definitions.layout import one_line
 from elt_llm_consumer.definitions.vocabulary import pattern
 from elt_llm_consumer.evidence import Cell, JobResult, Row, Table, absent_cell, found_cell, inferred_cell, with_note
