@@ -138,6 +138,7 @@ class GlossaryTermTask(RowTask):
 
 
 _MAX_COMPARED = 20  # maximum different definitions of a term that are compared
+_MAX_QUOTED = 5  # maximum other wordings that a note quotes
 
 
 def _definition_cell(term: MergedTerm, referred: MergedTerm | None, agreements: DefinitionComparer) -> Cell:
@@ -152,11 +153,12 @@ def _definition_cell(term: MergedTerm, referred: MergedTerm | None, agreements: 
     same_words = grouped(term.definitions, lambda one: tuple(words(one.text))).values()
     texts = {found[0].text: found for found in same_words}
     values = list(texts)
-    differing = [other for other in values[1:_MAX_COMPARED] if not agreements.agree(values[0], other)]
+    compared = {text: texts[text] for text in values[:_MAX_COMPARED]}
+    differing = [other for other in compared if other != values[0] and not agreements.agree(values[0], other)]
     if not differing:
-        best = _best(term.definitions)
+        best = _best([one for ones in compared.values() for one in ones])
         places = (one.evidence for ones in texts.values() for one in ones)
-        return found_cell(best.text, places, note=_other_wordings(texts, best))
+        return found_cell(best.text, places, note=_other_wordings(compared, best, len(texts) - len(compared)))
     return Cell(
         value=tuple(values),
         verdict="conflict",
@@ -220,10 +222,15 @@ def _by_reference(term: MergedTerm, referred: MergedTerm | None) -> Cell:
     return absent_cell("The texts spell out this abbreviation, but give no meaning.")
 
 
-def _other_wordings(texts: Mapping[str, Sequence[Definition]], shown: Definition) -> str:
-    """Return a note with the other wordings of the definition shown, and their places."""
+def _other_wordings(texts: Mapping[str, Sequence[Definition]], shown: Definition, not_compared: int) -> str:
+    """Return a note with the other wordings of the definition shown, and their places.
+
+    `not_compared` is the number of further definitions, which may mean something else.
+    """
     others = [f'"{text}" ({ones[0].evidence.place})' for text, ones in texts.items() if shown not in ones]
-    return f"Also worded: {'; '.join(others)}." if others else ""
+    more = [f"{len(others) - _MAX_QUOTED} more"] if len(others) > _MAX_QUOTED else []
+    note = f"Also worded: {'; '.join((*others[:_MAX_QUOTED], *more))}." if others else ""
+    return f"{note} {not_compared} more were not compared." if not_compared else note
 
 
 def _note(texts: Mapping[str, Sequence[Definition]], first: str, differing: Sequence[str]) -> str:
