@@ -90,6 +90,7 @@ def test_a_term_in_brackets_means_the_whole_noun_phrase_with_its_infinitive(text
             "The clerk sent a letter to a member of the Board",
             True,
         ),
+        ("The clerk sent the report (the “Report”).", "The clerk sent the report", True),
         ("The person appointed by the Board (the “Clerk”) is paid.", "The person appointed by the Board", False),
         ("The Club elects a person who keeps the books (the “Clerk”).", "a person who keeps the books", False),
         (

@@ -207,16 +207,17 @@ def find_bracketed_terms(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
 def _is_unsure(text: str, piece: TextPiece, body: tuple[int, int], name: str) -> bool:
     """Return whether the meaning before a bracket may start elsewhere: "a letter from [a member] (the 'Notice')".
 
-    The start is certain if the meaning is a name, or has the noun of the term before its first preposition: "[a member]
-    (the 'Member')". It is not if that noun is later in the meaning, as "park" is in "the agreement to lease the park
-    (the 'Park')", or if the meaning has a verb with an object, as "the clerk sent a letter to the Board (the 'Board')".
+    It may if the meaning has a verb with an object ("the clerk sent a letter"), or the noun of the term only after its
+    first preposition: "the agreement to lease [the park] (the 'Park')". It does not if the meaning is a name, or has
+    that noun before its first preposition: "[a member] (the 'Member')".
     """
     meaning = text[slice(*body)].split()
     noun = " ".join(_before_preposition(name.split()))
+    if has_verb_with_object(list(takewhile(lambda word: not _RELATIVE.match(word), meaning))):
+        return True
     if _has_last_word(_before_preposition(meaning), noun) or all(word[:1].isupper() for word in meaning[1:]):
         return False
-    main = list(takewhile(lambda word: not _RELATIVE.match(word), meaning))
-    if _has_last_word(meaning, noun) or has_verb_with_object(main):
+    if _has_last_word(meaning, noun):
         return True
     return _start_with_infinitive(meaning, name) is not None or _UNSURE.search(text, piece.start, body[0]) is not None
 

@@ -158,13 +158,13 @@ def _definition_cell(term: MergedTerm, referred: MergedTerm | None, agreements: 
     if not differing:
         best = _best([one for ones in compared.values() for one in ones])
         places = (one.evidence for ones in texts.values() for one in ones)
-        return found_cell(best.text, places, note=_other_wordings(compared, best, len(texts) - len(compared)))
+        return found_cell(best.text, places, note=_other_wordings(compared, best) + _not_compared(texts))
     return Cell(
         value=tuple(values),
         verdict="conflict",
         evidence=tuple(one.evidence.supporting(value) for value, ones in texts.items() for one in ones),
         confidence=max(one.evidence.score for one in term.definitions),
-        note=f"The definitions differ. {_note(texts, values[0], differing)}",
+        note=f"The definitions differ. {_note(texts, values[0], differing)}{_not_compared(texts)}",
     )
 
 
@@ -222,15 +222,16 @@ def _by_reference(term: MergedTerm, referred: MergedTerm | None) -> Cell:
     return absent_cell("The texts spell out this abbreviation, but give no meaning.")
 
 
-def _other_wordings(texts: Mapping[str, Sequence[Definition]], shown: Definition, not_compared: int) -> str:
-    """Return a note with the other wordings of the definition shown, and their places.
-
-    `not_compared` is the number of further definitions, which may mean something else.
-    """
+def _other_wordings(texts: Mapping[str, Sequence[Definition]], shown: Definition) -> str:
+    """Return a note with the other wordings of the definition shown, and their places."""
     others = [f'"{text}" ({ones[0].evidence.place})' for text, ones in texts.items() if shown not in ones]
     more = [f"{len(others) - _MAX_QUOTED} more"] if len(others) > _MAX_QUOTED else []
-    note = f"Also worded: {'; '.join((*others[:_MAX_QUOTED], *more))}." if others else ""
-    return f"{note} {not_compared} more were not compared." if not_compared else note
+    return f"Also worded: {'; '.join((*others[:_MAX_QUOTED], *more))}." if others else ""
+
+
+def _not_compared(texts: Mapping[str, Sequence[Definition]]) -> str:
+    """Return the end of a note: the number of texts that were not compared, and may mean something else."""
+    return f" {len(texts) - _MAX_COMPARED} more were not compared." if len(texts) > _MAX_COMPARED else ""
 
 
 def _note(texts: Mapping[str, Sequence[Definition]], first: str, differing: Sequence[str]) -> str:
