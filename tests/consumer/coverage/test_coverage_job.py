@@ -125,6 +125,31 @@ def _rules_of(text: str) -> dict[str, object]:
     return {row.key: row.cells["rule"].value for row in rows}
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "A person who may vote at the yearly meeting of the club (a “Voter”).",
+        "4.2 A person who may vote at the yearly meeting of the club (a “Voter”).",
+        "4.2 “Voter” means a person who may vote at the yearly meeting of the club.",
+        "4.2 In these Rules, “Voter” means a person who may vote at the yearly meeting.",
+    ],
+)
+def test_a_sentence_that_only_defines_a_term_is_not_a_rule(sentence: str) -> None:
+    assert _rules_of(f"# Rules\n\n{sentence}\n") == {}
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "4.2 The Annual General Meeting (AGM) is held in May of every year.",
+        "4.2 The Annual General Meeting (AGM) elects the clerk of the house.",
+        "The clerk must keep a list of the readers of the house (the “Register”).",
+    ],
+)
+def test_a_rule_that_also_gives_the_meaning_of_a_term_is_listed(sentence: str) -> None:
+    assert list(_rules_of(f"# Rules\n\n{sentence}\n").values()) == [sentence]
+
+
 def test_the_key_of_a_rule_is_its_number_or_is_made_of_its_text() -> None:
     key = "rules/a.md/Nobody may enter the office after 22b32713"
     assert list(_rules_of(UNNAMED)) == ["rules/a.md/D1", "rules/a.md/D2", key, f"{key} (2)"]

@@ -80,6 +80,24 @@ def test_a_term_in_brackets_means_the_whole_noun_phrase_with_its_infinitive(text
         ("The Board issues an order to appoint a clerk of works (the “Clerk”).", "a clerk of works", False),
         ("Goods are sent to the officer (the “Registrar”).", "the officer", False),
         ("The Club keeps letters from a guest of the house (the “Notice”).", "a guest of the house", True),
+        (
+            "The agreement with the Council to lease the park (the “Park”) ends in May.",
+            "The agreement with the Council to lease the park",
+            True,
+        ),
+        (
+            "The clerk sent a letter to a member of the Board (the “Chair”).",
+            "The clerk sent a letter to a member of the Board",
+            True,
+        ),
+        ("The clerk sent the report (the “Report”).", "The clerk sent the report", True),
+        ("The person appointed by the Board (the “Clerk”) is paid.", "The person appointed by the Board", False),
+        ("The Club elects a person who keeps the books (the “Clerk”).", "a person who keeps the books", False),
+        (
+            "The person in charge of a room (the “Person in Charge”) is paid.",
+            "The person in charge of a room",
+            False,
+        ),
     ],
 )
 def test_a_meaning_in_brackets_is_unsure_if_a_noun_before_it_may_belong_to_it(

@@ -76,6 +76,14 @@ def test_another_wording_of_the_definition_is_noted_with_its_place() -> None:
     assert cell.note == 'Also worded: "A person who keeps the books." (rules.md).'
 
 
+def test_few_other_wordings_are_quoted_and_only_those_that_were_compared() -> None:
+    lines = [f"“Clerk” means a person who keeps the books{', always' * number}." for number in range(22)]
+    texts = {f"{number:02}.md": f"# Terms\n\n{line}\n" for number, line in enumerate(lines)}
+    note = _rows(_result(context_of(texts)))["Clerk"].cells["definition"].note
+    assert note.count(".md)") == 5
+    assert note.endswith("; 14 more. 2 more were not compared.")
+
+
 def test_a_reference_is_merged_with_the_definition_of_the_same_term() -> None:
     clerk = _rows(_result(_context()))["Clerk"].cells
     assert clerk["definition"].value == "The person who keeps the books of the shop."
@@ -192,6 +200,21 @@ def test_a_sentence_that_changes_a_definition_is_a_note_of_its_term_and_is_quote
     assert (cell.value, cell.verdict) == ("24 months after the end of a contract.", "inferred")
     assert cell.note.startswith("b.md changes the definition of Retention Period: “3.2 ")
     assert sentence in cell.evidence[-1].quote
+
+
+@pytest.mark.parametrize(
+    ("sentence", "changed"),
+    [
+        ("In the definition of “Loan”, “Member” is replaced by “Person”.", ["Loan"]),
+        ("In der Definition von „Loan“, „Member“ wird durch „Person“ ersetzt.", ["Loan"]),
+        ("The definitions of “Loan”, “Guest” and “Member” are deleted.", ["Guest", "Loan", "Member"]),
+        ("Die Definitionen von „Loan“ und „Guest“ sowie „Member“ werden gestrichen.", ["Guest", "Loan", "Member"]),
+    ],
+)
+def test_a_replaced_word_after_a_comma_is_not_taken_for_a_changed_term(sentence: str, changed: list[str]) -> None:
+    text = "# Terms\n\n“Loan” means a sum.\n\n“Member” means a reader.\n\n“Guest” means a visitor.\n"
+    rows = _rows(_result(context_of({"a.md": text, "b.md": f"# Changes\n\n{sentence}\n"})))
+    assert [name for name, row in rows.items() if row.cells["definition"].note] == changed
 
 
 def test_a_change_of_a_definition_that_no_text_contains_is_a_note_of_the_result() -> None:

@@ -10,8 +10,9 @@ from elt_llm_core.text.languages import alternatives
 from elt_llm_core.text.normalise import words
 from elt_llm_query.grounding.sentences import TextPiece, embed_truncated
 
-from elt_llm_consumer.coverage.rule_numbers import RuleNumbers
 from elt_llm_consumer.definitions.definition import Definition, grouped
+from elt_llm_consumer.definitions.subject import skip_labels
+from elt_llm_consumer.definitions.vocabulary import FINITE
 from elt_llm_consumer.evidence import (
     Cell,
     Evidence,
@@ -27,6 +28,58 @@ from elt_llm_consumer.jobs.corpus import CorpusDocument, ModelSource, quote_hash
 from elt_llm_consumer.names.joins import JoinPair, JoinResult
 from elt_llm_consumer.names.names import Names
 from elt_llm_consumer.sentences.statements import is_contents_row
+from elt_llm_consumer.sentences.words import has_verb_with_object
+
+# The number in "12 clubs" is a count; those in "§ 4 Abs. 2" and "3. May 2026" belong to a reference and to a date.
+_LABEL = re.compile(
+    r"\s{0,4}(?P<series>(?:§\s?|[A-Z]{1,3}[-.]?)(?:\d{1,3}\.){0,4}|(?:\d{1,3}\.){1,4}|(?=\d{1,3}[.)]))"
+    r"(?P<last>\d{1,3})(?P<letter>[a-z]?)[.)]?\s+(?!\w+\.?\s\d)"
+)
+_OPENING, _CLOSING = "\"'“„«(", "\"'”“»)"
+
+
+class RuleNumbers:
+    """The numbers at the start of a document's paragraphs and headings."""
+
+    def __init__(self, document: CorpusDocument) -> None:
+        pieces = (one for one in document.pieces if one.kind != "row" and not is_contents_row(one.text))
+        found = [(piece, match) for piece in pieces if (match := _LABEL.match(piece.text))]
+        self._uses = Counter(_label(match) for _, match in found)
+        self._paragraphs = {_place(match) for piece, match in found if piece.new_paragraph}
+
+    def of(self, piece: TextPiece) -> str:
+        """Return the number of a piece, such as "A3.1"; empty if it has none, or if another piece has the same."""
+        found = _LABEL.match(piece.text)
+        return _label(found) if found and self._uses[_label(found)] == 1 else ""
+
+    def is_numbered_rule(self, piece: TextPiece) -> bool:
+        """Return whether a piece is a numbered paragraph: a sentence whose own number continues a series of paragraphs.
+
+        The items of ordinary lists are shorter, follow each other without blank lines, or have the numbers of another
+        list in the document.
+        """
+        found = _LABEL.match(piece.text)
+        if not found or not piece.new_paragraph or not self.of(piece):
+            return False
+        series, last = _place(found)
+        in_series = not self._paragraphs.isdisjoint({(series, last - 1), (series, last + 1)})
+        return in_series and _is_sentence(piece.text[found.end() :])
+
+
+def _is_sentence(text: str) -> bool:
+    """Return whether a text is a whole sentence: a capital letter, a later word in lower case, and an end."""
+    is_ended = text.rstrip().rstrip(_CLOSING).endswith((".", "!", ";"))
+    return is_ended and text.lstrip(_OPENING)[:1].isupper() and any(word[0].islower() for word in text.split()[3:])
+
+
+def _place(found: "re.Match[str]") -> tuple[str, int]:
+    """Return the place of a number in its series: ("A3.", 1) for "A3.1"."""
+    return found["series"].strip(), int(found["last"])
+
+
+def _label(found: "re.Match[str]") -> str:
+    return f"{found['series'].replace(' ', '')}{found['last']}{found['letter']}"
+
 
 # Paragraphs with such a number ("A1.3", "2.1.") are rules, whatever their verb and the other numbers in the document.
 _NUMBERED = re.compile(r"\s{0,4}(?:§\s?)?(?:[A-Z]{1,3}[-.]?)?\d{1,3}(?:\.\d{1,3}){1,4}[.)]?\s")
@@ -42,8 +95,11 @@ class RuleWords:
 
     def is_rule(self, document: CorpusDocument, piece: TextPiece) -> bool:
         """Return whether a statement demands, allows or forbids something, or is a numbered paragraph."""
-        is_numbered = _NUMBERED.match(piece.text) or self.numbers(document).is_numbered_rule(piece)
-        return bool(is_numbered) or self.demands(piece.text)
+        return self.is_numbered(document, piece) or self.demands(piece.text)
+
+    def is_numbered(self, document: CorpusDocument, piece: TextPiece) -> bool:
+        """Return whether a statement is a numbered paragraph: its number has levels, or continues a series."""
+        return bool(_NUMBERED.match(piece.text)) or self.numbers(document).is_numbered_rule(piece)
 
     def numbers(self, document: CorpusDocument) -> RuleNumbers:
         """Return the numbers of a document's rules."""
@@ -142,7 +198,7 @@ def rules_table(
             states = piece.kind not in {"heading", "rule", "question", "row"} and not is_contents_row(piece.text)
             if not states or len(words(piece.text)) < least or names.mentions(piece.text):
                 continue
-            if rules.is_rule(document, piece) and not _only_defines(piece, defined, rules):
+            if rules.is_rule(document, piece) and not _only_defines(document, piece, defined, rules):
                 found_rules.append((document, piece))
     nearest = _nearest(context, [piece.text for _, piece in found_rules], entities)
     rows, uses = [], Counter[str]()
@@ -153,12 +209,29 @@ def rules_table(
     return Table(name="rules_without_entity", columns=RULE_COLUMNS, rows=tuple(rows))
 
 
-def _only_defines(piece: TextPiece, definitions: Sequence[Definition], rules: RuleWords) -> bool:
-    """Return whether a statement only gives the meaning of a word, and demands nothing besides."""
+def _only_defines(
+    document: CorpusDocument, piece: TextPiece, definitions: Sequence[Definition], rules: RuleWords
+) -> bool:
+    """Return whether a statement only gives the meaning of a word: it demands nothing besides.
+
+    A numbered statement only defines if it also has no verb outside the definition: "A3.1 The Annual General Meeting
+    (AGM) is held in May." is a rule.
+    """
+    rest = _without(piece, [one.evidence.span for one in definitions])
+    if rest == piece.text:
+        return False
+    if not any(map(str.isalnum, rest[skip_labels(rest, 0, len(rest)) :])):
+        return True
     spans = [one.term_span if one.pattern == "brackets" else one.evidence.span for one in definitions]
-    defining = {at for first, last in spans for at in range(max(first, piece.start), min(last, piece.end))}
-    rest = (" " if at in defining else sign for at, sign in enumerate(piece.text, piece.start))
-    return bool(defining) and not rules.demands("".join(rest))
+    rest = _without(piece, spans)
+    states = rules.is_numbered(document, piece) and (FINITE.search(rest) or has_verb_with_object(rest.split()))
+    return not states and not rules.demands(rest)
+
+
+def _without(piece: TextPiece, spans: Sequence[tuple[int, int]]) -> str:
+    """Return the text of a piece with blanks in place of the spans, which are spans of its document."""
+    blank = {at for first, last in spans for at in range(max(first, piece.start), min(last, piece.end))}
+    return "".join(" " if at in blank else sign for at, sign in enumerate(piece.text, piece.start))
 
 
 _KEY_WORDS, _KEY_DIGITS = 6, 8  # of the text of a rule without a number

@@ -17,7 +17,7 @@ from elt_llm_consumer.definitions.definition import DefinitionDraft
 from elt_llm_consumer.definitions.layout import DocumentLayout, trim_definition
 from elt_llm_consumer.definitions.subject import skip_labels
 from elt_llm_consumer.definitions.vocabulary import DISTINGUISHING, FINITE, STRUCTURE, pattern
-from elt_llm_consumer.sentences.words import word_list
+from elt_llm_consumer.sentences.words import PREPOSITIONS, has_verb_with_object, word_list
 
 _BRACKET: Final = pattern("abbreviation_in_brackets")
 _ABBREVIATED: Final = pattern("abbreviated_to")
@@ -207,12 +207,23 @@ def find_bracketed_terms(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
 def _is_unsure(text: str, piece: TextPiece, body: tuple[int, int], name: str) -> bool:
     """Return whether the meaning before a bracket may start elsewhere: "a letter from [a member] (the 'Notice')".
 
-    The start is certain if the meaning is a name, or has the last word of the term: "[a member] (the 'Member')".
+    It may if the meaning has a verb with an object ("the clerk sent a letter"), or the noun of the term only after its
+    first preposition: "the agreement to lease [the park] (the 'Park')". It does not if the meaning is a name, or has
+    that noun before its first preposition: "[a member] (the 'Member')".
     """
     meaning = text[slice(*body)].split()
-    if _has_last_word(meaning, name) or all(word[:1].isupper() for word in meaning[1:]):
+    noun = " ".join(_before_preposition(name.split()))
+    if has_verb_with_object(list(takewhile(lambda word: not _RELATIVE.match(word), meaning))):
+        return True
+    if _has_last_word(_before_preposition(meaning), noun) or all(word[:1].isupper() for word in meaning[1:]):
         return False
+    if _has_last_word(meaning, noun):
+        return True
     return _start_with_infinitive(meaning, name) is not None or _UNSURE.search(text, piece.start, body[0]) is not None
+
+
+def _before_preposition(words: Sequence[str]) -> list[str]:
+    return [*words[:1], *takewhile(lambda word: word.casefold() not in PREPOSITIONS, words[1:])]
 
 
 def _has_last_word(words: Sequence[str], name: str) -> bool:

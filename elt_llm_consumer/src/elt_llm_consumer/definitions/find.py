@@ -1,9 +1,9 @@
-"""Find every definition in a job's texts, and every entry that looks like a definition but was not read as one."""
+"""Find every definition in a job's texts, every entry that looks like one but was not read as one, and every change."""
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
@@ -23,8 +23,10 @@ from elt_llm_consumer.definitions.definition import Definition, DefinitionDraft,
 from elt_llm_consumer.definitions.layout import DocumentLayout, one_line, trim_span, with_marks
 from elt_llm_consumer.definitions.lists import EntryReader, find_in_lists
 from elt_llm_consumer.definitions.markup import find_marked_terms, is_value
+from elt_llm_consumer.definitions.subject import skip_labels
 from elt_llm_consumer.definitions.tables import DefinitionTables
-from elt_llm_consumer.definitions.vocabulary import PLACE, SEE, pattern
+from elt_llm_consumer.definitions.vocabulary import PLACE, SEE, pattern, patterns
+from elt_llm_consumer.evidence import Evidence
 from elt_llm_consumer.jobs.corpus import Corpus, CorpusDocument
 from elt_llm_consumer.jobs.sections import GlossarySection
 from elt_llm_consumer.sentences.words import word_list
@@ -42,8 +44,13 @@ _OF_OTHERS: Final = pattern("of_other_documents")
 _OURS = re.compile(r"(?:this|these|our)\s", re.IGNORECASE)
 
 
-def _is_definition(layout: DocumentLayout, draft: DefinitionDraft, settings: GlossarySection) -> bool:
-    """Return whether a possible definition is a real definition, and the settings include it."""
+def _is_definition(
+    layout: DocumentLayout, draft: DefinitionDraft, settings: GlossarySection, skipped: Collection[tuple[str, ...]]
+) -> bool:
+    """Return whether a possible definition is a real definition, and the settings include it.
+
+    `skipped` has the keys of the terms that the settings exclude.
+    """
     term, body = one_line(layout.text[slice(*draft.term)]), one_line(layout.text[slice(*draft.body)])
     if draft.pattern not in settings.patterns or not term or len(term) > settings.longest_term:
         return False
@@ -55,7 +62,8 @@ def _is_definition(layout: DocumentLayout, draft: DefinitionDraft, settings: Glo
         return False
     if _ONLY_NUMBERS.match(body) or _QUESTION.search(term) or (_QUESTION.search(body) and draft.pattern != "table"):
         return False
-    return term_key(term) not in {term_key(body), *map(term_key, settings.skip_terms)}
+    key = term_key(term)
+    return key != term_key(body) and key not in skipped
 
 
 def _is_label(layout: DocumentLayout, draft: DefinitionDraft, term: str) -> bool:
@@ -116,7 +124,8 @@ def definitions_in_document(document: CorpusDocument, settings: GlossarySection 
     for draft in _drafts(layout, settings):
         whole = _whole_item_draft(layout, _draft_in_entry(layout, draft))
         drafts.append(_reclassified_draft(layout, _shortened_draft(layout, whole, settings)))
-    kept = _without_duplicates([draft for draft in drafts if _is_definition(layout, draft, settings)])
+    skipped = frozenset(map(term_key, settings.skip_terms))
+    kept = _without_duplicates([draft for draft in drafts if _is_definition(layout, draft, settings, skipped)])
     return [_definition(layout, draft) for draft in kept]
 
 
@@ -394,3 +403,30 @@ def _glossary_run(layout: DocumentLayout, kind: str, run: Sequence[tuple[int, Sp
         return
     announced = [span for _, span in run if layout.in_region(span[0])]
     yield from (span for _, span in run) if ordered >= _MIN_ORDERED else announced if kind != "dash" else ()
+
+
+_AMENDING: Final = patterns("amending_sentences")
+_AMENDED: Final = pattern("amended_term")
+
+
+@dataclass(frozen=True)
+class Amendment:
+    """A sentence that replaces, changes or deletes the definition of `term`. The program does not carry it out."""
+
+    term: str
+    evidence: Evidence
+
+    def __str__(self) -> str:
+        """Return the place and the words of the sentence."""
+        return f"{self.evidence.place} changes the definition of {self.term}: “{one_line(self.evidence.quote)}”"
+
+
+def find_amendments(corpus: Corpus) -> Iterator[Amendment]:
+    """Yield the changes of definitions, in the order of the texts: one for each term that a sentence names."""
+    for document in corpus.documents:
+        for piece in document.pieces:
+            start = skip_labels(piece.text, 0, len(piece.text))
+            found = next(filter(None, (one.match(piece.text, start) for one in _AMENDING)), None)
+            for name in _AMENDED.finditer(found["names"]) if found else ():
+                term = name[name.lastgroup or 0].strip()
+                yield Amendment(term, document.evidence(piece.start, piece.end, 1.0))

@@ -28,6 +28,14 @@ _SMALL = stopwords_of("en") | stopwords_of("de")
 _ANY = ARTICLES | word_list("any")
 _ANYBODY = word_list("anybody")
 _BROKEN_WORD = re.compile(r"(?<=\w)[-\u00ad]\s{1,4}(\w)")
+# British endings whose American spelling is less similar than `_SAME_SPELLING`: "licence", "catalogue", "centre".
+_SPELLINGS = (
+    (re.compile(r"\bper\scent\b", re.IGNORECASE), "percent"),
+    (re.compile(r"(?<=en)c(?=e[ds]?\b)", re.IGNORECASE), "s"),
+    (re.compile(r"(?<=\wog)ue(?=s?\b)|(?<=gram)me(?=s?\b)", re.IGNORECASE), ""),
+    (re.compile(r"(?<=[a-z][bt])re(?=s?\b)", re.IGNORECASE), "er"),
+    (re.compile(r"(?<=[a-z](?:[aio]l|[a-z]n|[aeo]r|[aiou]t))is(?=(?:e[ds]?|ing|ations?)\b)", re.IGNORECASE), "iz"),
+)
 
 
 class DefinitionComparer:
@@ -44,7 +52,8 @@ class DefinitionComparer:
         contradicted by it. They disagree if a few words of one are replaced by others ("per month", "per year"), or if
         one has an alternative more ("a building or land").
         """
-        here, there = ([*map(_meaning, _bare_words(_BROKEN_WORD.sub(r"\1", text)))] for text in (one, other))
+        one, other = _one_spelling(one), _one_spelling(other)
+        here, there = ([*map(_meaning, _bare_words(text))] for text in (one, other))
         if words(one) == words(other) or [*filter(None, here)] == [*filter(None, there)]:
             return True
         if self._replaces_words(here, there):
@@ -100,6 +109,14 @@ class DefinitionComparer:
         """Return the share, 0 to 1, of the word stems of text `one` that text `other` has; 0 if `one` has no stems."""
         ours, theirs = (frozenset(self._tokeniser.stems(text)) for text in (one, other))
         return len(ours & theirs) / len(ours) if ours else 0.0
+
+
+def _one_spelling(text: str) -> str:
+    """Return a text with American endings, and with the words joined that a line break splits."""
+    text = _BROKEN_WORD.sub(r"\1", text)
+    for british, american in _SPELLINGS:
+        text = british.sub(american, text)
+    return text
 
 
 def _meaning(word: str) -> str:

@@ -13,9 +13,15 @@ from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_query.synthesis.refusals import is_blank
 from elt_llm_query.understanding.aliases import Aliases
 
-from elt_llm_consumer.definitions.amendments import Amendment, find_amendments
 from elt_llm_consumer.definitions.definition import Definition, grouped, term_key
-from elt_llm_consumer.definitions.find import MissedEntries, find_definitions, is_gap, missed_entries
+from elt_llm_consumer.definitions.find import (
+    Amendment,
+    MissedEntries,
+    find_amendments,
+    find_definitions,
+    is_gap,
+    missed_entries,
+)
 from elt_llm_consumer.definitions.layout import one_line
 from elt_llm_consumer.definitions.vocabulary import pattern
 from elt_llm_consumer.evidence import Cell, JobResult, Row, Table, absent_cell, found_cell, inferred_cell, with_note
@@ -132,6 +138,7 @@ class GlossaryTermTask(RowTask):
 
 
 _MAX_COMPARED = 20  # maximum different definitions of a term that are compared
+_MAX_QUOTED = 5  # maximum other wordings that a note quotes
 
 
 def _definition_cell(term: MergedTerm, referred: MergedTerm | None, agreements: DefinitionComparer) -> Cell:
@@ -146,17 +153,18 @@ def _definition_cell(term: MergedTerm, referred: MergedTerm | None, agreements: 
     same_words = grouped(term.definitions, lambda one: tuple(words(one.text))).values()
     texts = {found[0].text: found for found in same_words}
     values = list(texts)
-    differing = [other for other in values[1:_MAX_COMPARED] if not agreements.agree(values[0], other)]
+    compared = {text: texts[text] for text in values[:_MAX_COMPARED]}
+    differing = [other for other in compared if other != values[0] and not agreements.agree(values[0], other)]
     if not differing:
-        best = _best(term.definitions)
+        best = _best([one for ones in compared.values() for one in ones])
         places = (one.evidence for ones in texts.values() for one in ones)
-        return found_cell(best.text, places, note=_other_wordings(texts, best))
+        return found_cell(best.text, places, note=_other_wordings(compared, best) + _not_compared(texts))
     return Cell(
         value=tuple(values),
         verdict="conflict",
         evidence=tuple(one.evidence.supporting(value) for value, ones in texts.items() for one in ones),
         confidence=max(one.evidence.score for one in term.definitions),
-        note=f"The definitions differ. {_note(texts, values[0], differing)}",
+        note=f"The definitions differ. {_note(texts, values[0], differing)}{_not_compared(texts)}",
     )
 
 
@@ -217,7 +225,13 @@ def _by_reference(term: MergedTerm, referred: MergedTerm | None) -> Cell:
 def _other_wordings(texts: Mapping[str, Sequence[Definition]], shown: Definition) -> str:
     """Return a note with the other wordings of the definition shown, and their places."""
     others = [f'"{text}" ({ones[0].evidence.place})' for text, ones in texts.items() if shown not in ones]
-    return f"Also worded: {'; '.join(others)}." if others else ""
+    more = [f"{len(others) - _MAX_QUOTED} more"] if len(others) > _MAX_QUOTED else []
+    return f"Also worded: {'; '.join((*others[:_MAX_QUOTED], *more))}." if others else ""
+
+
+def _not_compared(texts: Mapping[str, Sequence[Definition]]) -> str:
+    """Return the end of a note: the number of texts that were not compared, and may mean something else."""
+    return f" {len(texts) - _MAX_COMPARED} more were not compared." if len(texts) > _MAX_COMPARED else ""
 
 
 def _note(texts: Mapping[str, Sequence[Definition]], first: str, differing: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Final, Literal
 
 from elt_llm_core.text.languages import words as language_words
@@ -130,6 +131,12 @@ class VerbLexicon:
 def listed_verbs() -> VerbLexicon:
     """Return a lexicon with only the shipped verbs, without verbs learned from texts."""
     return VerbLexicon()
+
+
+def has_verb_with_object(words: Sequence[str]) -> bool:
+    """Return whether a verb and its object are in a text, as in "sent a letter", but not in "sent by the clerk"."""
+    verbs = listed_verbs()
+    return any(after.casefold() in ARTICLES and verbs.base(word, "third", "past") for word, after in pairwise(words))
 
 
 def past_participle(base: str) -> str:
