@@ -3,23 +3,52 @@
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from elt_llm_api.cli import run
+from model_servers.backends import ScriptedBackend
+from model_servers.faults import Fault
+from model_servers.http_server import ModelHttpServer, running_model_server
 from processes.command_line import FAKE, CommandLine, CommandResult, command
 from stored.folders import generated_files, write_files
 
 GOES_ON = "Run the same command again to continue where it stopped."
-SLOW = {**FAKE, "ELT_LLM_EMBEDDING__BATCH_SIZE": "1"}
+HANGING = 4
+"""The number of the request for vectors that is not answered: the first is a check, and further ones store chunks."""
+
+
+@pytest.fixture
+def models() -> Iterator[ModelHttpServer]:
+    """A server that does not answer one request for vectors, so that a signal surely arrives during an ingest."""
+    with running_model_server(ScriptedBackend()) as server:
+        server.faults.plan("/api/embed", *[Fault.NONE] * (HANGING - 1), Fault.HANG)
+        yield server
 
 
 @pytest.fixture
 def elt_llm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
     """The command line in the folder of the library, within this process."""
     return CommandLine(tmp_path, capsys)
+
+
+@pytest.fixture
+def embedding(models: ModelHttpServer, elt_llm: CommandLine) -> CommandLine:
+    """The same command line with the models of the server."""
+    return replace(
+        elt_llm,
+        environment={
+            "ELT_LLM_INGEST__WORKERS": "1",
+            "ELT_LLM_EMBEDDING__PROVIDER": "ollama",
+            "ELT_LLM_EMBEDDING__BATCH_SIZE": "8",
+            "ELT_LLM_OLLAMA__BASE_URL": models.address,
+            "ELT_LLM_OLLAMA__EMBEDDING_MODEL": models.backend.name,
+        },
+    )
 
 
 @pytest.fixture
@@ -30,12 +59,12 @@ def library(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def started(folder: Path, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
+def started(elt_llm: CommandLine, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
     """Start the command as a process that receives signals like one in the foreground."""
     process = subprocess.Popen(
         command(*arguments),
-        cwd=folder,
-        env={**os.environ, **SLOW},
+        cwd=elt_llm.folder,
+        env={**os.environ, **elt_llm.environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -48,13 +77,11 @@ def started(folder: Path, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
         process.communicate()
 
 
-def wait_for_line(process: "subprocess.Popen[str]", beginning: str) -> None:
-    """Read stderr up to a line with this prefix."""
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith(beginning):
-            return
-    pytest.fail(f"the process ended without saying {beginning!r}")
+def wait_for_hanging_request(models: ModelHttpServer, process: "subprocess.Popen[str]") -> None:
+    """Wait until the process has sent the request that is not answered."""
+    while len(models.bodies("/api/embed")) < HANGING:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
 
 
 def ended(process: "subprocess.Popen[str]") -> CommandResult:
@@ -63,24 +90,25 @@ def ended(process: "subprocess.Popen[str]") -> CommandResult:
 
 
 @pytest.mark.sampled(1)
+@pytest.mark.usefixtures("library")
 @pytest.mark.parametrize(
     ("number", "code", "word"), [(signal.SIGINT, 130, "Interrupted."), (signal.SIGTERM, 143, "Terminated.")]
 )
 def test_a_signal_stops_an_ingest_and_the_same_command_continues_it(
-    number: signal.Signals, code: int, word: str, library: Path, elt_llm: CommandLine
+    number: signal.Signals, code: int, word: str, models: ModelHttpServer, embedding: CommandLine
 ) -> None:
-    with started(library, "ingest", "files", "-c", "all") as process:
-        wait_for_line(process, "Embedding chunks")
+    with started(embedding, "ingest", "files", "-c", "all") as process:
+        wait_for_hanging_request(models, process)
         process.send_signal(number)
         stopped = ended(process)
     assert stopped.code == code, stopped
     assert f"{word} {GOES_ON}" in stopped.err
     assert "Traceback" not in stopped.err
     assert stopped.out == ""
-    resumed = elt_llm("ingest", "files", "-c", "all", "--json").json
+    resumed = embedding("ingest", "files", "-c", "all", "--json").json
     assert resumed["published"]
     assert resumed["documents"] == 60
-    oneshot = elt_llm("--data-dir", "other", "ingest", "files", "-c", "all", "--json")
+    oneshot = embedding("--data-dir", "other", "ingest", "files", "-c", "all", "--json")
     assert resumed["collection_hash"] == oneshot.json["collection_hash"]
 
 
@@ -107,16 +135,17 @@ def test_commands_that_store_nothing_do_not_offer_to_continue(
 
 
 def test_a_second_writing_command_is_refused_while_reading_commands_continue(
-    library: Path, elt_llm: CommandLine
+    library: Path, elt_llm: CommandLine, models: ModelHttpServer, embedding: CommandLine
 ) -> None:
     (library / "note.md").write_text("The mast is twelve metres tall.", encoding="utf-8")
     assert elt_llm("ingest", "note.md", "-c", "note").code == 0
-    with started(library, "ingest", "files", "-c", "all") as process:
-        wait_for_line(process, "Embedding chunks")
+    with started(embedding, "ingest", "files", "-c", "all") as process:
+        wait_for_hanging_request(models, process)
         process.send_signal(signal.SIGSTOP)  # it holds the lock until it is killed
         refused = elt_llm("ingest", "note.md", "-c", "second")
         answered = elt_llm("ask", "How tall is the mast?", "-c", "note", "--json")
         status = elt_llm("status")
+        models.released.set()
         process.send_signal(signal.SIGCONT)
         first = ended(process)
     assert refused.code == 75

@@ -4,12 +4,14 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Event
 
 import numpy as np
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
+from elt_llm_core.models.transport import cancel_requests_when
 from elt_llm_core.store.records import EmbeddingFingerprint
 
 
@@ -28,12 +30,13 @@ class EmbeddingModel(BaseEmbedding):
     def embed_batches(self, batches: Iterable[Sequence[str]]) -> Iterator[NDArray[np.float32]]:
         """Yield the vectors of each batch in order. Up to `concurrency` batches are embedded at the same time.
 
-        After an error, no further batch is started.
+        After an error or an interruption, no further batch is started, and requests to a model server are cancelled.
         """
         if self.concurrency == 1:
             yield from map(self.embed_texts, batches)
             return
-        with ThreadPoolExecutor(self.concurrency, thread_name_prefix="embed") as threads:
+        stopped = Event()
+        with ThreadPoolExecutor(self.concurrency, "embed", cancel_requests_when, (stopped.is_set,)) as threads:
             waiting: deque[Future[NDArray[np.float32]]] = deque()
             try:
                 for batch in batches:
@@ -43,6 +46,7 @@ class EmbeddingModel(BaseEmbedding):
                 while waiting:
                     yield waiting.popleft().result()
             finally:
+                stopped.set()
                 for future in waiting:
                     future.cancel()
 

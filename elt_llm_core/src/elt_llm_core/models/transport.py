@@ -10,6 +10,7 @@ import time
 import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from contextlib import ExitStack, suppress
 from contextvars import ContextVar
 from types import TracebackType
@@ -231,15 +232,28 @@ def client_options(
     }
 
 
+_CANCELLED: ContextVar[Callable[[], bool]] = ContextVar("cancelled", default=lambda: False)
+
+
+def cancel_requests_when(cancelled: Callable[[], bool]) -> None:
+    """Let `call_server` raise CancelledError in this thread as soon as `cancelled` returns true."""
+    _CANCELLED.set(cancelled)
+
+
 def call_server(call: Callable[[], Result], patience: float | None, server: ModelServer) -> Result:
-    """Return the result of `call`, which may take up to three times `patience` seconds, or raise a ModelError."""
+    """Return the result of `call`, which may take up to three times `patience` seconds, or raise a ModelError.
+
+    Raises CancelledError if the condition of `cancel_requests_when` occurs.
+    """
 
     def results() -> Iterator[Result]:
         yield call()
 
     try:
         deadline = time.monotonic() + 3 * (patience or math.inf)  # to connect, to wait for the reply, and to read it
-        return next(CancellableStream(results).pieces(deadline, lambda: False))
+        for result in CancellableStream(results).pieces(deadline, _CANCELLED.get()):
+            return result
+        raise CancelledError
     except client_errors() as error:
         raise to_model_error(error, server) from error
 
