@@ -29,7 +29,8 @@ class Slow:
 
     def ask(self, question):
         print("thinking of", question, flush=True)
-        time.sleep(60)
+        for _ in range(600):
+            time.sleep(0.1)  # a signal that arrives just before a long sleep would take effect only after it
 
 converse(Slow())
 """
@@ -49,7 +50,7 @@ def ended_by_ctrl_d(terminal: int, process: "subprocess.Popen[bytes]") -> int | 
     """Send Ctrl-D until the process ends, because an earlier Ctrl-C may discard it; return the exit code."""
     for _ in range(30):
         os.write(terminal, b"\x04")
-        read_until(terminal, "", seconds=1)
+        read_until(terminal, seconds=1)
         with suppress(subprocess.TimeoutExpired):
             return process.wait(1)
     return None

@@ -39,16 +39,20 @@ def in_terminal(
         os.close(mine)
 
 
-def read_until(terminal: int, what: str, seconds: float = 60) -> str:
-    """Read the output of a terminal up to these words or its end, without colours."""
+def read_until(terminal: int, *what: str, seconds: float = 60) -> str:
+    """Read the output of a terminal until it has all these texts, or to its end, without colours.
+
+    Without texts, read for `seconds`.
+    """
     text, deadline = b"", time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline or what:
+        assert time.monotonic() < deadline, f"not all of {what} in: {_plain(text)}"
         if select.select([terminal], [], [], 0.2)[0]:
             try:
                 text += os.read(terminal, 65536)
             except OSError:  # Linux reports the end of a closed terminal as an error
                 break
-        if what and what in _plain(text):
+        if what and all(one in _plain(text) for one in what):
             break
     return _plain(text)
 
