@@ -11,7 +11,6 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
-from elt_llm_core.models.transport import cancel_requests_when
 from elt_llm_core.store.records import EmbeddingFingerprint
 
 
@@ -35,6 +34,8 @@ class EmbeddingModel(BaseEmbedding):
         if self.concurrency == 1:
             yield from map(self.embed_texts, batches)
             return
+        from elt_llm_core.models.transport import cancel_requests_when  # imports httpx, which takes 150 ms
+
         stopped = Event()
         with ThreadPoolExecutor(self.concurrency, "embed", cancel_requests_when, (stopped.is_set,)) as threads:
             waiting: deque[Future[NDArray[np.float32]]] = deque()
