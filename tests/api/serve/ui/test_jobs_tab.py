@@ -161,9 +161,9 @@ def test_axe_finds_no_serious_issue_beside_an_open_row(has_run: Interface, dark:
 def test_a_job_whose_file_was_added_later_can_be_chosen_without_a_reload(ui: Interface) -> None:
     with ui.visited("Jobs") as (page, _):
         write_files(ui.server.folder / "config", {"consumer/later.yaml": _JOB})
-        page.evaluate("window.dispatchEvent(new Event('focus'))")  # the user returns from an editor
         jobs, added = page.locator("#jobs-job input"), page.get_by_role("option", name="later")
         for _ in range(20):  # a list that is open does not change, so the list is opened again
+            page.evaluate("window.dispatchEvent(new Event('focus'))")  # the user returns from an editor
             page.wait_for_timeout(1000)
             jobs.click()
             page.wait_for_timeout(500)
