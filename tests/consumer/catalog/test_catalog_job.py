@@ -6,6 +6,7 @@ import pytest
 from elt_llm_consumer.catalog.job import CatalogJob
 from elt_llm_consumer.coverage.job import CoverageJob
 from elt_llm_consumer.evidence import Cell, JobResult, Row
+from elt_llm_consumer.glossary.job import GlossaryJob
 from elt_llm_consumer.jobs.context import JobContext
 from elt_llm_core.enterprise import EnterpriseModel, Entity, FactSheet
 from elt_llm_core.errors import ModelUnavailable, UnusableReply, UsageError
@@ -101,6 +102,29 @@ def test_definitions_are_joined_to_entities_by_name_or_alias_and_the_reason_is_g
     assert "Temporary Dismissal" in bin_.note
     assert row_of(result, "Sin Bin").cells["handbook_term"].value == "Temporary Dismissal"
     assert row_of(result, "Ground").cells["formal_definition"].verdict == "absent"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "verdict"),
+    [
+        ("The sum that a club pays per month.", "The sum that a club pays per year.", "conflict"),
+        ("A building.", "A building or land.", "conflict"),
+        ("Die Summe, die ein Verein pro Monat zahlt.", "Die Summe, die ein Verein pro Jahr zahlt.", "conflict"),
+        ("A person who keeps the books.", "Anyone who keeps the books.", "found"),
+    ],
+)
+def test_definitions_of_a_term_have_the_same_verdict_and_note_in_the_catalog_and_in_the_glossary(
+    one: str, other: str, verdict: str
+) -> None:
+    texts = {
+        f"{name}.md": f"# Definitions\n\n| Term | Meaning |\n|---|---|\n| Ground | {text} |\n"
+        for name, text in (("b", one), ("a", other))
+    }
+    job_context = context_of(texts, model=MODEL, inventory=inventory_of(SHEETS))
+    cell = row_of(result_of(job_context), "Ground").cells["formal_definition"]
+    [row] = (task.row(task.material(), None) for task in GlossaryJob(job_context).tasks())
+    assert cell.verdict == verdict
+    assert cell == row.cells["definition"]
 
 
 def test_fact_sheets_are_joined_to_entities_by_name_or_by_the_alias_column() -> None:

@@ -1,7 +1,5 @@
 """Statements that give an entity two owners or two classes are a conflict, or a note if both can be true."""
 
-from collections.abc import Sequence
-
 import pytest
 from elt_llm_consumer.catalog.mentions import StatementIndex
 from elt_llm_consumer.catalog.text_fields import TextField
@@ -16,14 +14,18 @@ _OWNED = "The Head of Stores is the Data Owner of the Pump."
 _CLASSIFIED = "The Pump is classified as Restricted."
 _ALIASES = aliases_from({"Chief Financial Officer": ["CFO"]})
 _INTERNAL = "The Pump is classified as Internal."
+_PUBLIC = "The Pump is classified as Public."
+_GERMAN = "Die Pump wird als Intern eingestuft."
+_GERMAN_DEMAND = "Die Pump muss immer als „streng vertraulich“ klassifiziert werden."
+_BOTH = "The Clerk and the Treasurer are the Data Owners of the Pump."
 _ROW = "| Set | Owner | Class |\n|---|---|---|\n| Pump | Ms O'Hara | Internal |\n"
 
 
-def _cell(field: str, *texts: str, at_most: int = 1, cues: Sequence[str] = ()) -> Cell:
+def _cell(field: str, *texts: str, at_most: int = 1) -> Cell:
     corpus = corpus_of({f"{number}.md": text for number, text in enumerate(texts)})
     section = CatalogSection()
     shipped = section.all_fields()[field]
-    settings = shipped.model_copy(update={"at_most": at_most, "cues": (*shipped.cues, *cues)})
+    settings = shipped.model_copy(update={"at_most": at_most})
     statements = StatementIndex(read_statements(corpus), Names(["Pump", "Valve"], _ALIASES))
     facts = TextField(settings, section, statements, None, frozenset()).facts("Pump")
     cell = facts.cell
@@ -51,6 +53,9 @@ def _cell(field: str, *texts: str, at_most: int = 1, cues: Sequence[str] = ()) -
             "The Pump is classified as B.",
             ("The Pump is classified as A.", "The Pump is classified as B."),
         ),
+        ("data_classification", _GERMAN, _PUBLIC, (_GERMAN, _PUBLIC)),
+        ("data_classification", _GERMAN, _GERMAN_DEMAND, (_GERMAN, _GERMAN_DEMAND)),
+        ("data_owner", _BOTH, _OWNED, ("Clerk and the Treasurer", "Head of Stores")),
     ],
 )
 def test_two_values_of_which_only_one_can_be_true_are_a_conflict_with_both(
@@ -71,7 +76,12 @@ def test_two_values_of_which_only_one_can_be_true_are_a_conflict_with_both(
         ("data_owner", _OWNED, "From 1 July 2026 Ms Fox is the Data Owner of the Pump."),
         ("data_classification", _CLASSIFIED, "Photographs of the Pump are classified as Public."),
         ("data_classification", _CLASSIFIED, "The Pump is classified as Public after it is sold."),
+        ("data_classification", _CLASSIFIED, "The Pump in Wales is classified as Public."),
         ("data_classification", _CLASSIFIED, "The Pump is classified as such."),
+        ("data_classification", _CLASSIFIED, "Die Pump ist in Wales als Vertraulich eingestuft."),
+        ("data_classification", _CLASSIFIED, "Die Pump wird als Intern oder Vertraulich eingestuft."),
+        ("data_classification", _CLASSIFIED, "Die Pump ist als Intern eingestuft, sobald sie verkauft ist."),
+        ("data_owner", _OWNED, "In Wales, the Clerk and the Treasurer are the Data Owners of the Pump."),
         ("data_owner", _OWNED, "Either the Treasurer or the Clerk is the Data Owner of the Pump."),
     ],
 )
@@ -99,6 +109,8 @@ def test_an_owner_until_a_date_is_shown_with_the_date_if_another_owner_follows()
         ("data_classification", _CLASSIFIED, 'The Pump must always be classified as "Restricted".'),
         ("data_classification", _CLASSIFIED, "Restricted information about the Pump must be encrypted."),
         ("data_classification", _ROW, _INTERNAL),
+        ("data_classification", _INTERNAL, _GERMAN),
+        ("data_owner", _BOTH, "The Treasurer and the Clerk are the Data Owners of the Pump."),
         (
             "data_owner",
             "The CFO is the Data Owner of the Pump.",
@@ -143,11 +155,22 @@ def test_a_class_that_is_negated_past_or_only_possible_is_neither_a_conflict_nor
         assert (cell.verdict, cell.value, cell.note) == ("found", _INTERNAL, "")
 
 
-@pytest.mark.parametrize("verb", ["ist nicht", "war", "wurde früher", "kann"])
-def test_a_german_class_that_is_negated_past_or_only_possible_is_not_noted(verb: str) -> None:
-    stated, other = "Die Pump ist eingestuft als Intern.", f"Die Pump {verb} eingestuft als Vertraulich."
-    cell = _cell("data_classification", other, stated, cues=["eingestuft"])
-    assert (cell.verdict, cell.value, cell.note) == ("found", stated, "")
+@pytest.mark.parametrize(
+    "other",
+    [
+        *(f"Die Pump {verb} eingestuft als Vertraulich." for verb in ("ist nicht", "war", "wurde früher", "kann")),
+        *(f"Die Pump {verb} als Vertraulich eingestuft." for verb in ("wird nicht", "war", "wurde früher")),
+        *(f"Die Pump {verb} als Vertraulich eingestuft werden." for verb in ("kann", "darf", "muss nicht")),
+        "Die Pump wird als nicht vertraulich eingestuft.",
+        "Früher war die Pump als Vertraulich eingestuft.",
+        "Die Pump, die als Vertraulich eingestuft werden kann, ist rot.",
+        "Es ist bekannt, dass die Pump als Vertraulich klassifiziert war.",
+    ],
+)
+def test_a_german_class_that_is_negated_past_or_only_possible_is_not_noted(other: str) -> None:
+    for texts in ((_GERMAN, other), (other, _GERMAN)):
+        cell = _cell("data_classification", *texts)
+        assert (cell.verdict, cell.value, cell.note) == ("found", _GERMAN, "")
 
 
 @pytest.mark.parametrize("verb", ["is", "has been", "must always be", "was bought in 2020 and is"])

@@ -93,7 +93,44 @@ def test_candidate_entities_are_defined_terms_and_nouns_that_are_subject_or_obje
         "Loan Slip",
         "Reader",
         "Trustees",
+        "warden",
     ]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "body", "verb", "role", "modality"),
+    [
+        ("The Board shall appoint a Data Protection Officer.", "Board", "appoint", "Data Protection Officer", "must"),
+        ("The Treasurer is elected by the General Meeting.", "General Meeting", "elect", "Treasurer", "does"),
+        ("A warden may be designated by each Club.", "Club", "designate", "warden", "may"),
+        ("Der Vorstand bestellt einen Projektleiter.", "Vorstand", "bestellen", "Projektleiter", "does"),
+        ("Die Mitgliederversammlung wählt den Kassenwart.", "Mitgliederversammlung", "wählen", "Kassenwart", "does"),
+        ("Der Prüfungsausschuss muss einen Sprecher ernennen.", "Prüfungsausschuss", "ernennen", "Sprecher", "must"),
+    ],
+)
+def test_one_sentence_is_enough_for_a_role_that_it_fills_and_for_the_body_that_fills_it(
+    sentence: str, body: str, verb: str, role: str, modality: str
+) -> None:
+    result = result_of(context_of({"rules.md": sentence}))
+    assert {row.name for row in result.table("candidates").rows} == {body, role}
+    assert candidate(result, role).cells["kind"].value == "role"
+    assert candidate(result, role).cells["mentions"].note.startswith("A rule appoints the candidate")
+    [row] = result.table("relationships").rows
+    assert (row.name, row.cells["modality"].value) == (f"{body} {verb} {role}", modality)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The Board shall appoint a day for the match.",
+        "The Board may designate an area.",
+        "The Board shall elect such person.",
+        "Der Vorstand bestellt einen Drucker.",
+    ],
+)
+def test_a_thing_that_is_appointed_or_ordered_once_is_not_a_candidate(sentence: str) -> None:
+    names = {row.name for row in result_of(context_of({"rules.md": sentence})).table("candidates").rows}
+    assert names <= {"Board", "Vorstand"}
 
 
 @pytest.mark.parametrize(
@@ -170,12 +207,13 @@ def test_a_candidate_entity_is_joined_with_an_entity_of_the_enterprise_model_if_
 
 def test_topics_limit_candidate_entities_to_sentences_and_sections_about_the_topics() -> None:
     result = result_of(context(handbook={"topics": ["invoices"]}))
-    assert {row.name for row in result.table("candidates").rows} == {"bursar", "invoice", "Trustees"}
+    assert {row.name for row in result.table("candidates").rows} == {"bursar", "invoice", "Trustees", "warden"}
     assert set(related(result)) == {
         "bursar pay invoice",
         "bursar refuse invoice",
         "bursar send invoice",
         "bursar send to Trustees",
+        "warden ask bursar",
     }
     assert result.notes == ("Only rows about these topics are shown: invoices.",)
 

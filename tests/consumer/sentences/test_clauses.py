@@ -75,8 +75,29 @@ def test_a_german_rule_is_parsed_with_the_infinitive_at_its_end(
     assert read(sentence) == [(subject, modality, verb, targets)]
 
 
-def test_a_negated_german_obligation_is_not_read_as_a_clause() -> None:
-    assert read("Das Mitglied muss den Beitrag nicht zahlen.") == []
+@pytest.mark.parametrize("text", ["muss den Beitrag nicht zahlen", "muss keinen Beitrag zahlen"])
+def test_a_negated_german_obligation_is_not_read_as_a_clause(text: str) -> None:
+    assert read(f"Das Mitglied {text}.") == []
+
+
+@pytest.mark.parametrize(
+    ("predicate", "modality", "verb", "targets"),
+    [
+        ("bestellt auf Vorschlag des Beirats einen Prüfer", "does", "bestellen", "auf Vorschlag, Prüfer"),
+        ("wählt den Kassenwart für zwei Jahre", "does", "wählen", "Kassenwart, für zwei Jahre"),
+        ("ernennt keinen Prüfer", "does not", "ernennen", "keinen Prüfer"),
+        ("darf ohne Zustimmung einen Prüfer bestellen", "may", "bestellen", "ohne Zustimmung, Prüfer"),
+    ],
+)
+def test_a_german_appointment_is_parsed_with_its_objects(
+    predicate: str, modality: str, verb: str, targets: str
+) -> None:
+    assert read(f"Der Vorstand {predicate}.") == [("Vorstand", modality, verb, targets)]
+
+
+@pytest.mark.parametrize("predicate", ["wählt den Kassenwart ab", "wählt den Kassenwart und ernennt den Prüfer"])
+def test_a_german_verb_with_a_second_part_or_beside_another_verb_is_not_read(predicate: str) -> None:
+    assert read(f"Der Vorstand {predicate}.") == []
 
 
 def test_a_quantity_is_read_with_its_noun() -> None:

@@ -8,11 +8,12 @@ from functools import cached_property
 
 from elt_llm_core.enterprise import FactSheet
 from elt_llm_core.text.normalise import fold
-from elt_llm_core.text.stems import stopwords_of
+from elt_llm_core.text.stems import KeywordTokeniser, stopwords_of
 from elt_llm_query.understanding.aliases import Aliases
 
 from elt_llm_consumer.catalog.mentions import StatementIndex
 from elt_llm_consumer.catalog.text_fields import TextField
+from elt_llm_consumer.definitions.comparison import DefinitionComparer
 from elt_llm_consumer.definitions.definition import Definition
 from elt_llm_consumer.definitions.find import find_definitions
 from elt_llm_consumer.jobs.context import JobContext
@@ -65,6 +66,7 @@ class CatalogIndex:
         """The normalised names in `catalog.deeper` of the job file. They get twice as many search results."""
         self.not_in_texts = set(map(name_key, self.section.not_in_texts))
         """The normalised names in `catalog.not_in_texts` of the job file. The texts are not searched for them."""
+        self.agreements = DefinitionComparer(context.embedding, KeywordTokeniser("en"))
         types = self.section.entity_types
         self.drawn = {one.id: one for one in model.model.entities}
         self.selected = [one for one in model.model.entities if not types or one.type in types]

@@ -10,8 +10,18 @@ from elt_llm_core.text.outline import Span
 from elt_llm_consumer.catalog.mentions import NamedStatement
 from elt_llm_consumer.jobs.sections import CatalogField
 from elt_llm_consumer.sentences.clauses import describes_mention, follows_preposition, is_party_to_rule
+from elt_llm_consumer.sentences.reader import SentenceReader
 from elt_llm_consumer.sentences.statements import TextStatement
-from elt_llm_consumer.sentences.words import CONDITIONALS, FINITE_VERBS, CueMatcher, finite_verbs, sentence_words
+from elt_llm_consumer.sentences.words import (
+    CONDITIONALS,
+    FINITE_VERBS,
+    NAME_PREPOSITIONS,
+    PREPOSITIONS,
+    CueMatcher,
+    finite_verbs,
+    listed_verbs,
+    sentence_words,
+)
 
 _COPULA = re.compile(r"(?<!\w)(?:is|are|ist|sind)\s{1,3}(?:(?:either|always|marked|shown as|entweder)\s{1,3})?")
 _MAX_LIST_LENGTH = 300
@@ -93,18 +103,29 @@ _WHOLE = re.compile(
 )
 _ONE_HOLDER = re.compile(r"\s(?:the|der|die|das)\s", re.IGNORECASE)
 _CLASS = re.compile(r"[\s:\"\u201c*_]{1,4}(?P<name>(?:[A-Z][\w-]{0,30}(?:\s(?=[A-Z])|(?!\w))){1,3}|[\w-]{1,30})")
+_CLASS_WITHIN = re.compile(
+    r"(?:.{0,250}\s)?(?P<as>als)[\s\"\u201c\u201e*_]{1,4}(?P<name>.{1,100}?)[\"\u201c\u201d*_]{0,2}\s{1,3}\w{1,30}",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A German phrase around a class: "als Intern eingestuft"."""
+_SEVERAL = re.compile(r"[,;]|\s(?:und|oder)\s")
 # "The Pump is not (may be, was, previously) classified as Public" does not give the class.
 _NEGATORS = language_words("negators")
 _PAST = set("was were had war waren wurde wurden hatte hatten previously formerly früher ehemals".split())  # noqa: SIM905
-_UNSTATED = _NEGATORS | CONDITIONALS | _PAST | {"may", "can", "kann", "können", "darf", "dürfen"}
+_UNSTATED = _NEGATORS | CONDITIONALS | _PAST | {"may", "can", "kann", "können", "darf", "dürfen", "dürfte", "dürften"}
+_PLACES_AND_TIMES = PREPOSITIONS | {"ab"}
+_CLOSING = FINITE_VERBS | _UNSTATED | {"worden", "sein"}  # verbs at the end of a German clause
 _NO_CLASS = set("such follows above below described defined shown stated solche folgt oben unten".split())  # noqa: SIM905
 _COORDINATION = re.compile(
     r"(?:\s{0,3},\s{0,3}(?:(?:and|und)\s{1,3})?|\s{1,3}(?:and|und)\s{1,3})(?:(?:of|for|von|für)\s{1,3})?"
 )
 _MAIL_HEADER = re.compile(r"(?:From|Von): [^\n]{1,500}\n(?:[^\n]{0,2000}\n){0,9}(?:Date|Sent|Datum|Gesendet): ")
 _CLAUSE = re.compile(r"[,;:]\s{1,3}(?:and\s{1,3}|but\s{1,3}|und\s{1,3})?")
+_AND = re.compile(r"\s(?:and|und)\s")
+_PLURAL_VERB = re.compile(r"(?:are|sind)\s", re.IGNORECASE)
 _NOBODY = re.compile(
-    r"(?<!\w)(?:who\w{0,6}|that|which|nobody|none|no|one|it|they|he|she|we|you|this|these)(?!\w)", re.IGNORECASE
+    r"(?<!\w)(?:who\w{0,6}|that|which|nobody|none|no|not|neither|one|it|they|he|she|we|you|this|these)(?!\w)",
+    re.IGNORECASE,
 )
 _MAX_NAME_WORDS = 8
 _MAX_VERBS = 3  # words between an entity and "classified as": "must always be"
@@ -128,39 +149,83 @@ def _responsible(named: NamedStatement, answers: CueMatcher) -> "StatedClaim | N
             before, after = text[end : max(0, first)], text[last:]
             if first >= end and _is_coordinated(before) and _NAME_ENDS.match(after):
                 # The subject of the last clause is responsible only if it is a capitalized name and not a clause.
-                *others, subject = _CLAUSE.split(text[named.statement.offset : start])
+                whole = text[named.statement.offset : start]
+                subject = _last_subject(whole, several=bool(_PLURAL_VERB.match(text, start)))
                 name = _ARTICLE.sub("", " ".join(subject.split()))
-                if not name[:1].isupper() or len(name.split()) > _MAX_NAME_WORDS:
+                longest = max(len(one.split()) for one in _COORDINATION.split(name))
+                if not name[:1].isupper() or longest > _MAX_NAME_WORDS:
                     return None
                 if _NOBODY.search(name) or finite_verbs().spans(name):
                     return None
-                is_only = bool(_ONE_HOLDER.search(text[start:end]) and _WHOLE.match(after) and not others)
+                is_only = bool(_ONE_HOLDER.search(text[start:end]) and _WHOLE.match(after) and subject == whole)
                 return StatedClaim(name, is_only and not re.search(r"\d", name) and not _OR.search(name))
     return None
 
 
-def _stated_class(named: NamedStatement, phrases: CueMatcher) -> "StatedClaim | None":
-    """Return the class after a phrase such as "classified as"; None if the statement gives no class.
+def _last_subject(before: str, *, several: bool) -> str:
+    """Return the subject of the last clause before a verb; if `several`, with all names of a list such as "A, B and C".
 
-    A phrase that is negated, or about the past or a possibility, does not count.
+    In "In Wales, A and B", the words before the comma are no name.
     """
-    text = named.statement.text
+    marks = list(_CLAUSE.finditer(before))
+    while several and marks and marks[-1].group().startswith(",") and _AND.search(before):
+        earlier = marks[-2].end() if len(marks) > 1 else 0
+        if not _is_name(before[earlier : marks[-1].start()]):
+            break
+        marks.pop()
+    return before[marks[-1].end() if marks else 0 :]
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a text consists of noun phrases that only "of", "for" and "and" join: "The Head of Stores"."""
+    words = sentence_words(text)
+    phrases = list(SentenceReader(listed_verbs()).phrases(words))
+    ends = [0, *(phrase.last for phrase in phrases)]
+    between = [words[end : phrase.first] for end, phrase in zip(ends, phrases, strict=False)]
+    joined = all(part and {word.low for word in part} <= NAME_PREPOSITIONS | {"and", "und"} for part in between[1:])
+    return bool(phrases) and joined and not between[0] and ends[-1] == len(words)
+
+
+def _stated_class(named: NamedStatement, phrases: CueMatcher) -> "StatedClaim | None":
+    """Return the class after a phrase such as "classified as", or in a German phrase such as "als Intern eingestuft".
+
+    Return None if the statement gives no class. A phrase that is negated, or about the past or a possibility, does not
+    count.
+    """
+    text, offset = named.statement.text, named.statement.offset
     for start, end in () if named.statement.cells else phrases.spans(text):
-        subject = max((last for _, last in named.local_mentions if last <= start), default=named.statement.offset)
-        found = _CLASS.match(text, end)
-        name = found["name"].casefold() if found else ""
-        if found and name not in _NEGATORS and not _is_unstated(text[max(0, subject) : start]):
-            is_whole = (
-                name not in _NO_CLASS
-                and bool(_WHOLE.match(text[found.end() :]))
-                and any(
-                    _ONLY_ARTICLES.match(text[named.statement.offset : first])
-                    and len(text[last:start].split()) <= _MAX_VERBS
-                    for first, last in named.local_mentions
-                )
-            )
-            return StatedClaim(found["name"], is_whole)
+        within = _CLASS_WITHIN.fullmatch(text, start, end)
+        found = within or _CLASS.match(text, end)
+        if found is None or not _NEGATORS.isdisjoint(found["name"].casefold().split()):
+            continue
+        at, until = (within.start("as"), _closing_verbs_end(text, end)) if within else (start, found.end())
+        # In German, the verb may be before the subject: "Früher war die Pumpe als Intern eingestuft".
+        ends = [] if within else [last for _, last in named.local_mentions if last <= start]
+        if until is None or _is_unstated(text[max(0, *ends, offset) : at]):
+            continue
+        is_one = found["name"].casefold() not in _NO_CLASS and not _SEVERAL.search(found["name"])
+        return StatedClaim(found["name"], is_one and _is_about_whole(named, at) and bool(_WHOLE.match(text[until:])))
     return None
+
+
+def _is_about_whole(named: NamedStatement, phrase: int) -> bool:
+    """Return whether a statement starts with the entity, and only a few verbs are between it and the phrase."""
+    text, offset = named.statement.text, named.statement.offset
+    starts = [last for first, last in named.local_mentions if _ONLY_ARTICLES.match(text[offset:first])]
+    between = [text[last:phrase].casefold().split() for last in starts]
+    return any(len(verbs) <= _MAX_VERBS and _PLACES_AND_TIMES.isdisjoint(verbs) for verbs in between)
+
+
+def _closing_verbs_end(text: str, participle_end: int) -> int | None:
+    """Return the end of the verbs after a German participle; None if they are about the past or a possibility."""
+    end = participle_end
+    for word in sentence_words(text, participle_end):
+        if word.separator or word.low not in _CLOSING:
+            break
+        if word.low in _UNSTATED:
+            return None
+        end = word.end
+    return end
 
 
 def _is_unstated(before: str) -> bool:

@@ -8,12 +8,13 @@ from typing import Any, Final
 
 from elt_llm_core.enterprise import CARDINALITY_LABELS, Entity, FactSheet, Relationship
 from elt_llm_core.errors import UnusableReply
-from rapidfuzz import fuzz
 
 from elt_llm_consumer.catalog.index import CatalogIndex, CatalogTerm
 from elt_llm_consumer.catalog.mentions import FieldSubject, NamedStatement, most_common_heading
 from elt_llm_consumer.catalog.text_fields import FieldFacts
 from elt_llm_consumer.catalog.written_fields import FieldWriter
+from elt_llm_consumer.definitions.cells import definition_cell
+from elt_llm_consumer.definitions.comparison import DefinitionComparer
 from elt_llm_consumer.definitions.definition import Definition
 from elt_llm_consumer.evidence import Cell, Evidence, Row, absent_cell, found_cell, inferred_cell, with_note
 from elt_llm_consumer.jobs.row_keys import GENERATIONS
@@ -58,11 +59,9 @@ def _source_cell(value: str | tuple[str, ...], evidence: Sequence[Evidence], not
 
 _NOT_DEFINED = "The texts do not define the entity."
 _NO_MEANING = "The texts give no meaning of the entity, only: {}"
-_VARIANT_RATIO = 85
-"""Definitions of at least this similarity, in percent, count as variants of one definition."""
 
 
-def _definition_field(definitions: Sequence[Definition], join: JoinPair | None) -> Cell:
+def _definition_field(definitions: Sequence[Definition], join: JoinPair | None, agreements: DefinitionComparer) -> Cell:
     """Return the cell with the definition of the term to which an entity was joined; a conflict if definitions differ.
 
     Definitions that only spell out an abbreviation or refer to another place are only named in the note.
@@ -70,22 +69,10 @@ def _definition_field(definitions: Sequence[Definition], join: JoinPair | None) 
     defining = [one for one in definitions if one.gives_meaning]
     if not defining:
         return absent_cell(_NO_MEANING.format(definitions[0].text) if definitions else _NOT_DEFINED)
-    different: list[Definition] = []
-    for one in defining:
-        if all(fuzz.token_set_ratio(one.text.casefold(), kept.text.casefold()) < _VARIANT_RATIO for kept in different):
-            different.append(one)
+    cell = definition_cell(defining, agreements)
+    sure = round(min(join.score if join is not None else 1.0, cell.confidence), 4)
     note = join.reason if join is not None and join.by in {"alias", "fuzzy"} else ""
-    if len(different) > 1:
-        return Cell(
-            value=tuple(one.text for one in different),
-            verdict="conflict",
-            evidence=tuple(one.evidence.supporting(one.text) for one in different),
-            confidence=min(one.evidence.score for one in different),
-            note=" ".join(filter(None, ["The texts give different definitions.", note])),
-        )
-    score = join.score if join is not None else 1.0
-    sure = round(min(score, max(one.evidence.score for one in defining)), 4)
-    return found_cell(different[0].text, [one.evidence for one in defining], confidence=sure, note=note)
+    return with_note(cell.model_copy(update={"confidence": sure}), note)
 
 
 _IN_DEFINITION, _KIND_OF, _IN_STATEMENT = 3, 3, 1
@@ -295,7 +282,7 @@ class EntityTask(_CatalogTask):
             "handbook_term": self._defined_term(term, to_term),
             "inventory_match": self._inventory_match(to_sheet),
         }
-        definition = _definition_field(term.definitions if term else (), to_term)
+        definition = _definition_field(term.definitions if term else (), to_term, index.agreements)
         return self._material(before, {"relationships": self._relationships()}, definition, entity, to_sheet)
 
     def _source(self, term: CatalogTerm | None) -> Cell:
@@ -358,7 +345,8 @@ class CatalogTermTask(_CatalogTask):
         }
         to_sheet = self._index.terms_to_sheets.of_left(term.key)
         after = {"relationships": absent_cell(_NOT_IN_MODEL)}
-        return self._material(before, after, _definition_field(term.definitions, None), None, to_sheet)
+        definition = _definition_field(term.definitions, None, self._index.agreements)
+        return self._material(before, after, definition, None, to_sheet)
 
 
 def _cell_inputs(cell: Cell) -> Mapping[str, Any]:

@@ -128,6 +128,8 @@ _NO_VALUE = re.compile(
     re.IGNORECASE,
 )
 """Table cells that give no value, such as "n/a", "to be decided" and "see section 4"."""
+_TRANSLATED = {"öffentlich": "public", "intern": "internal", "vertraulich": "confidential", "streng": "strictly"}
+"""German words for classes, and the English words that mean the same."""
 _FILLING = ARTICLES - {"a"} | {"of"}  # in "Class A", the letter is no article
 
 
@@ -243,8 +245,9 @@ def _table_cell(values: Sequence[FieldCandidate]) -> Cell:
 
 
 def _value_words(value: str, names: Names) -> frozenset[str]:
-    """Return the words by which a value is compared with another; those of an alias are equal."""
-    key = frozenset(min(names.key(form) for form in names.forms(value)))
+    """Return the words by which a value is compared with another; those of an alias or a translation are equal."""
+    forms = (" ".join(_TRANSLATED.get(word.casefold(), word) for word in form.split()) for form in names.forms(value))
+    key = frozenset(min(map(names.key, forms)))
     return key - _FILLING or key
 
 

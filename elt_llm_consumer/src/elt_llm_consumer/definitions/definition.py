@@ -44,6 +44,12 @@ class Definition:
         """Whether it gives a meaning in several words, rather than another name or a reference to another place."""
         return not self.refers_to and self.pattern != "abbreviation" and " " in self.text
 
+    @property
+    def order(self) -> tuple[object, ...]:
+        """The key by which definitions are sorted: by their places in the texts."""
+        one = self.evidence
+        return one.collection, one.source, one.document_id, self.term_span, self.definition_span, self.pattern
+
 
 @dataclass(frozen=True)
 class DefinitionDraft:

@@ -8,11 +8,12 @@ from importlib.resources import files
 from typing import Any
 
 from elt_llm_core.errors import UnusableReply, UsageError
-from elt_llm_core.text.normalise import words
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_query.synthesis.refusals import is_blank
 from elt_llm_query.understanding.aliases import Aliases
 
+from elt_llm_consumer.definitions.cells import best_definition, definition_cell
+from elt_llm_consumer.definitions.comparison import DefinitionComparer
 from elt_llm_consumer.definitions.definition import Definition, grouped, term_key
 from elt_llm_consumer.definitions.find import (
     Amendment,
@@ -25,7 +26,6 @@ from elt_llm_consumer.definitions.find import (
 from elt_llm_consumer.definitions.layout import one_line
 from elt_llm_consumer.definitions.vocabulary import pattern
 from elt_llm_consumer.evidence import Cell, JobResult, Row, Table, absent_cell, found_cell, inferred_cell, with_note
-from elt_llm_consumer.glossary.comparison import DefinitionComparer, DefinitionText, describe_difference
 from elt_llm_consumer.glossary.terms import MergedTerm, merge_definitions
 from elt_llm_consumer.jobs.context import JobContext
 from elt_llm_consumer.jobs.row_keys import model_name
@@ -137,10 +137,6 @@ class GlossaryTermTask(RowTask):
         }
 
 
-_MAX_COMPARED = 20  # maximum different definitions of a term that are compared
-_MAX_QUOTED = 5  # maximum other wordings that a note quotes
-
-
 def _definition_cell(term: MergedTerm, referred: MergedTerm | None, agreements: DefinitionComparer) -> Cell:
     """Return the cell with the definition of a term; with all definitions and verdict `conflict` if they disagree.
 
@@ -149,23 +145,7 @@ def _definition_cell(term: MergedTerm, referred: MergedTerm | None, agreements: 
     """
     if not term.definitions:
         return _by_reference(term, referred)
-    # Definitions that differ only in case and punctuation are merged under the text of the first.
-    same_words = grouped(term.definitions, lambda one: tuple(words(one.text))).values()
-    texts = {found[0].text: found for found in same_words}
-    values = list(texts)
-    compared = {text: texts[text] for text in values[:_MAX_COMPARED]}
-    differing = [other for other in compared if other != values[0] and not agreements.agree(values[0], other)]
-    if not differing:
-        best = _best([one for ones in compared.values() for one in ones])
-        places = (one.evidence for ones in texts.values() for one in ones)
-        return found_cell(best.text, places, note=_other_wordings(compared, best) + _not_compared(texts))
-    return Cell(
-        value=tuple(values),
-        verdict="conflict",
-        evidence=tuple(one.evidence.supporting(value) for value, ones in texts.items() for one in ones),
-        confidence=max(one.evidence.score for one in term.definitions),
-        note=f"The definitions differ. {_note(texts, values[0], differing)}{_not_compared(texts)}",
-    )
+    return definition_cell(term.definitions, agreements)
 
 
 def _checked_cell(cell: Cell, term: MergedTerm, amendments: Sequence[Amendment]) -> Cell:
@@ -211,7 +191,7 @@ def _usage_cells(uses: Sequence[MentionStatement], most: int) -> dict[str, Cell]
 
 def _by_reference(term: MergedTerm, referred: MergedTerm | None) -> Cell:
     if referred is not None and referred.definitions:
-        best = _best(referred.definitions)
+        best = best_definition(referred.definitions)
         places = (*(one.evidence for one in term.references), best.evidence)
         note = f"This is the definition of {referred.name}, to which the term refers."
         return inferred_cell(best.text, note, places, confidence=best.evidence.score)
@@ -220,30 +200,6 @@ def _by_reference(term: MergedTerm, referred: MergedTerm | None) -> Cell:
     if listed := [one for one in term.short_forms if one.listed]:
         return found_cell(listed[0].text, [one.evidence for one in listed])
     return absent_cell("The texts spell out this abbreviation, but give no meaning.")
-
-
-def _other_wordings(texts: Mapping[str, Sequence[Definition]], shown: Definition) -> str:
-    """Return a note with the other wordings of the definition shown, and their places."""
-    others = [f'"{text}" ({ones[0].evidence.place})' for text, ones in texts.items() if shown not in ones]
-    more = [f"{len(others) - _MAX_QUOTED} more"] if len(others) > _MAX_QUOTED else []
-    return f"Also worded: {'; '.join((*others[:_MAX_QUOTED], *more))}." if others else ""
-
-
-def _not_compared(texts: Mapping[str, Sequence[Definition]]) -> str:
-    """Return the end of a note: the number of texts that were not compared, and may mean something else."""
-    return f" {len(texts) - _MAX_COMPARED} more were not compared." if len(texts) > _MAX_COMPARED else ""
-
-
-def _note(texts: Mapping[str, Sequence[Definition]], first: str, differing: Sequence[str]) -> str:
-    """Describe how each text differs from the first text, in one sentence per text."""
-    compared = {
-        text: DefinitionText(text, tuple(one.evidence.place for one in texts[text])) for text in (first, *differing)
-    }
-    return " ".join(dict.fromkeys(describe_difference(compared[first], compared[other]) for other in differing))
-
-
-def _best(definitions: Sequence[Definition]) -> Definition:
-    return max(definitions, key=lambda one: one.evidence.score)
 
 
 class GlossaryJob:

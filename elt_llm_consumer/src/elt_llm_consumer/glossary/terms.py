@@ -25,7 +25,7 @@ class MergedTerm:
     @cached_property
     def all(self) -> tuple[Definition, ...]:
         """All definitions of the term, in the order of the texts."""
-        return tuple(sorted((*self.definitions, *self.references, *self.short_forms), key=_place))
+        return tuple(sorted((*self.definitions, *self.references, *self.short_forms), key=lambda one: one.order))
 
     @cached_property
     def abbreviations(self) -> dict[str, list[Definition]]:
@@ -66,7 +66,7 @@ def merge_definitions(definitions: Iterable[Definition]) -> list[MergedTerm]:
 
     An abbreviation with exactly one long form is merged into the entry of the long form.
     """
-    ordered = sorted(definitions, key=_place)
+    ordered = sorted(definitions, key=lambda one: one.order)
     long_of = _long_forms(ordered)
     groups = grouped(ordered, lambda one: _key_of(one, long_of))
     terms = [_merged_term(key, found) for key, found in groups.items() if key]
@@ -102,8 +102,3 @@ def _merged_term(key: tuple[str, ...], found: Sequence[Definition]) -> MergedTer
     named = [one.term for one in (*definitions, *references) if term_key(one.term) == key]
     name = named[0] if named else short_forms[0].text.rstrip(" .;,") if short_forms else found[0].term
     return MergedTerm(" ".join(key), name, definitions, references, short_forms)
-
-
-def _place(one: Definition) -> tuple[object, ...]:
-    evidence = one.evidence
-    return evidence.collection, evidence.source, evidence.document_id, one.term_span, one.definition_span, one.pattern

@@ -20,13 +20,24 @@ from elt_llm_consumer.handbook.reading import ParsedSentence
 from elt_llm_consumer.jobs.sections import EntityKind, HandbookSection
 from elt_llm_consumer.names.joins import definition_names
 from elt_llm_consumer.names.names import joined_key, word_key
-from elt_llm_consumer.sentences.reader import NounPhrase
-from elt_llm_consumer.sentences.words import DETERMINERS, ING_NOUNS, NAME_PREPOSITIONS, PLAIN_ADJECTIVES, PRONOUNS
+from elt_llm_consumer.sentences.reader import NounPhrase, SentenceClause
+from elt_llm_consumer.sentences.words import (
+    DETERMINERS,
+    ING_NOUNS,
+    NAME_PREPOSITIONS,
+    PLAIN_ADJECTIVES,
+    PRONOUNS,
+    SentenceWord,
+)
 
 _WORDS: Final = tomllib.loads(files("elt_llm_consumer.handbook").joinpath("words.toml").read_text(encoding="utf-8"))
 _KIND_WORDS: Final[Mapping[EntityKind, Iterable[str]]] = {kind: text.split() for kind, text in _WORDS["kinds"].items()}
 _ORDINARY_NOUNS: Final = tuple(_WORDS["ordinary_nouns"].split())
 PERSONAL_VERBS: Final = frozenset(_WORDS["personal_verbs"].split())
+_APPOINTING_VERBS: Final = frozenset(_WORDS["appointing_verbs"].split())
+_COMPOUND_ENDS: Final = tuple(_WORDS["compound_ends"].split())
+_APPOINTED: Final = frozenset({"role", "organisation"})
+_APPOINTING: Final = _APPOINTED | {"event"}  # "The General Meeting elects the Treasurer"
 
 
 class KindWords:
@@ -51,10 +62,12 @@ class KindWords:
             kind = self._by_key.get(joined_key(ending))
             if kind is not None:
                 return kind, ending
-        return None
+        last = words[joined - 1].casefold() if joined else ""
+        compound = next((end for end in _COMPOUND_ENDS if last.endswith(end)), "")
+        return (self._by_key[joined_key(compound)], compound) if compound else None
 
 
-CandidateReason = Literal["defined", "named", "acting", "used"]
+CandidateReason = Literal["defined", "named", "acting", "used", "appointed"]
 _MIN_KEY_LENGTH = 3  # minimum letters of a phrase's key
 _CAPITAL_SHARE = 0.6
 _NOT_RARE = 4
@@ -74,6 +87,8 @@ class PhraseUses:
     small: int = 0
     acting: int = 0
     acted_on: int = 0
+    appointed: int = 0
+    appointing: int = 0
     determined: int = 0
     """The number of uses after an article or another determiner. Such a use cannot be a verb."""
     whole: int = 0
@@ -175,15 +190,37 @@ def _count_uses(sentences: Iterable[ParsedSentence], in_tables: Iterable[NounPhr
                 for key in _suffix_keys(target.phrase) if target.by in {"", "by", "to"} else ():
                     uses[key].acted_on += target.by != "by"
                     uses[key].acting += target.by == "by"
+            _count_appointment(sentence.subjects_of(clause), clause, uses)
     return uses
 
 
-def _count_phrase(phrase: NounPhrase, uses: dict[str, PhraseUses]) -> None:
-    """Count one use of a phrase, ignoring lower-case adjectives before its capitalized words."""
+def _count_appointment(subjects: Sequence[NounPhrase], clause: SentenceClause, uses: dict[str, PhraseUses]) -> None:
+    """Count who appoints and who is appointed in a clause such as "The Board shall appoint a Treasurer"."""
+    if clause.verb not in _APPOINTING_VERBS:
+        return
+    objects, agents = ([one.phrase for one in clause.targets if one.by == by] for by in ("", "by"))
+    for phrase in subjects if clause.passive else objects:
+        uses[_bare_key(phrase)].appointed += 1
+    for phrase in agents if clause.passive else subjects:
+        uses[_bare_key(phrase)].appointing += 1
+
+
+def _bare_key(phrase: NounPhrase) -> str:
+    return _key(tuple(word.written for word in _bare_words(phrase)))
+
+
+def _bare_words(phrase: NounPhrase) -> tuple[SentenceWord, ...]:
+    """Return the words of a phrase, without lower-case adjectives before its capitalized words."""
     words = phrase.words
     if words[-1].capital:
         while not words[0].capital:
             words = words[1:]
+    return words
+
+
+def _count_phrase(phrase: NounPhrase, uses: dict[str, PhraseUses]) -> None:
+    """Count one use of a phrase, ignoring lower-case adjectives before its capitalized words."""
+    words = _bare_words(phrase)
     is_first = words[0] is phrase.words[0] and phrase.first == 0 and not phrase.determined
     if is_first and (len(words) == 1 or words[0].low in _IMPERATIVES or words[0].low.endswith("ing")):
         return  # the first word of a sentence is always capitalized, and "See" in "See Part B" is a verb
@@ -256,7 +293,9 @@ def _candidate_reason(
     enough = settings.least_acting if not many else max(2, settings.least_acting - 1)
     if acts >= enough and one.whole >= enough and (many or one.determined >= _MIN_DETERMINED):
         return "acting"
-    known = kinds.of(name) is not None
+    known = kinds.of(name)
+    if known is not None and known[0] in (_APPOINTED if one.appointed else _APPOINTING if one.appointing else ()):
+        return "appointed"
     often = settings.least_used * (1 if known else _NO_KIND)
     counted = one.whole if known and one.determined >= _MIN_DETERMINED else one.determined
     return "used" if counted >= often else None

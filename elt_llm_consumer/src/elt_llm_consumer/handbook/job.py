@@ -136,6 +136,7 @@ _REASON_NOTES: Mapping[CandidateReason, str] = {
     "named": "The texts write the candidate with a capital.",
     "acting": "The candidate acts in rules, or is acted on.",
     "used": "The texts use the candidate often.",
+    "appointed": "A rule appoints the candidate, or lets it appoint somebody.",
 }
 
 

@@ -141,7 +141,9 @@ class CatalogField(SettingsSection):
         (), description="Words such as is responsible for; the person or body named before them is the value."
     )
     classes_after: tuple[str, ...] = Field(
-        (), description="Words such as classified as; different classes after them contradict each other."
+        (),
+        description="Words such as classified as, or als ... eingestuft around the class; different classes contradict "
+        "each other.",
     )
     states: bool = Field(
         False,

@@ -13,6 +13,7 @@ from elt_llm_consumer.sentences.words import (
     CONDITIONALS,
     DETERMINERS,
     DO,
+    GERMAN_VERBS,
     HAVE,
     ING_NOUNS,
     MODALS,
@@ -38,7 +39,7 @@ _MAX_PHRASE_WORDS, _MAX_RELATIVE_WORDS, _MAX_TARGETS = 6, 30, 6
 _AHEAD = 8  # maximum words between two verbs of the same subject
 _NEVER_IN_PHRASE = (
     ADVERBS | BE | _CONJUNCTIONS | DO | HAVE | MODALS | NEGATIONS | PREPOSITIONS | PRONOUNS | _RELATIVES | CONDITIONALS
-)
+) | frozenset((*GERMAN_VERBS, *GERMAN_VERBS.values()))
 _BOUNDS = _NEVER_IN_PHRASE | _SUBORDINATORS | DETERMINERS
 _BEFORE_CLAUSES = _SUBORDINATORS - PREPOSITIONS - _RELATIVES
 # A word that may be a noun or a verb is a noun if one of these words follows: "configuration files by".
@@ -48,6 +49,8 @@ _LY_NOUNS: Final = word_list("nouns_in_ly")
 _LY_VERBS = frozenset(["apply", "supply", "reply", "comply", "rely", "fly", "imply"])
 _ALSO_NOUNS: Final = word_list("also_nouns")
 _ANAPHORIC_PRONOUNS, _PLURAL_PRONOUN = frozenset({"it", "they"}), "they"
+_GERMAN_NEGATIONS = NEGATIONS | frozenset("kein keine keinen keinem keiner".split())
+_GENITIVE = frozenset({"des", "der"})
 _GERMAN_MODALS = frozenset("muss müssen darf dürfen soll sollen kann können".split())
 _GERMAN_PREPOSITIONS = PREPOSITIONS | {"an"}
 _GERMAN_INFINITIVES = ("en", "ern", "eln")
@@ -262,7 +265,7 @@ class SentenceReader:
         if at >= len(words) or (words[at].separator and words[at - 1].low not in PRONOUNS):
             return False
         low = words[at].low
-        return low in MODALS | BE | {"has", "have"} or self._verbs.base(low, "third") is not None
+        return low in MODALS | BE | GERMAN_VERBS.keys() | {"has", "have"} or self._verbs.base(low, "third") is not None
 
     def _starts_phrase(self, words: Sequence[SentenceWord], at: int) -> bool:
         if at >= len(words) or self._verbs.base(words[at].low, "third"):
@@ -316,7 +319,7 @@ class SentenceReader:
         In "must read and sign", "sign" shares the modality "must". `before` is the modality of a verb before this one.
         """
         low = words[verb].low
-        if low in _GERMAN_MODALS:
+        if low in _GERMAN_MODALS or low in GERMAN_VERBS:
             return self._german_predicate(words, verb)
         modal = low in MODALS
         negated, at = _skip_adverbs(words, verb + 1) if modal or low in BE | HAVE else (False, verb)
@@ -338,29 +341,42 @@ class SentenceReader:
     def _german_predicate(
         self, words: Sequence[SentenceWord], modal: int
     ) -> tuple[SentenceClause, int, Modality | None] | None:
-        """Return the clause of a German modal verb, such as "muss die Gebühr zahlen", and the position after it.
+        """Return the clause of a German verb, as in "muss die Gebühr zahlen" or "bestellt einen Prüfer", and its end.
 
         The third value is None, since no later verb shares the modality. Instead of the three values, return None if
-        the clause does not end in an infinitive, and for "muss nicht", which is not a rule.
+        the clause of a modal verb does not end in an infinitive, for "muss nicht", which is not a rule, and for a verb
+        with a second part, as in "wählt den Vorstand ab".
         """
         end = next((at for at in range(modal + 1, len(words)) if words[at].separator), len(words))
-        verb, low = words[end - 1], words[modal].low
-        negated = any(word.low in NEGATIONS for word in words[modal:end])
-        if verb.capital or not verb.low.endswith(_GERMAN_INFINITIVES) or end - 1 == modal:
+        low, last = words[modal].low, words[end - 1]
+        negated = any(word.low in _GERMAN_NEGATIONS for word in words[modal:end])
+        if low in GERMAN_VERBS:
+            several = any(word.low in GERMAN_VERBS for word in words[modal + 1 : end])
+            if several or not last.capital:
+                return None
+            targets = self._german_targets(words[:end], modal + 1)
+            return SentenceClause((), GERMAN_VERBS[low], "does not" if negated else "does", False, targets), end, None
+        if last.capital or not last.low.endswith(_GERMAN_INFINITIVES) or end - 1 == modal:
             return None
         if negated and low in {"muss", "müssen"}:
             return None
+        targets = self._german_targets(words[: end - 1], modal + 1)
+        return SentenceClause((), last.low, _modality(low, negated=negated), False, targets), end, None
+
+    def _german_targets(self, words: Sequence[SentenceWord], at: int) -> tuple[VerbTarget, ...]:
+        """Return the objects and prepositional phrases from word `at` on, without genitives such as "des Beirats"."""
         targets: list[VerbTarget] = []
-        by, at = "", modal + 1
-        while at < end - 1:
-            phrase = self.phrase(words[: end - 1], at)
+        by = ""
+        while at < len(words):
+            phrase = self.phrase(words, at)
             if words[at].low in _GERMAN_PREPOSITIONS or phrase is None:
                 by = words[at].low if words[at].low in _GERMAN_PREPOSITIONS else by
                 at += 1
                 continue
-            targets += [VerbTarget(phrase, by)] if phrase.words[-1].capital else []
+            is_target = phrase.words[-1].capital and (by or words[at].low not in _GENITIVE)
+            targets += [VerbTarget(phrase, by)] if is_target else []
             by, at = "", phrase.last
-        return SentenceClause((), verb.low, _modality(low, negated=negated), False, tuple(targets)), end, None
+        return tuple(targets)
 
     def _main_verb(
         self, words: Sequence[SentenceWord], verb: int, at: int, *, modal: bool, bare: bool

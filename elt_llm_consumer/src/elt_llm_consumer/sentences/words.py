@@ -95,6 +95,8 @@ VerbForm = Literal["base", "third", "participle", "past"]
 
 _VERBS: Final = tomllib.loads(files("elt_llm_consumer.sentences").joinpath("verbs.toml").read_text(encoding="utf-8"))
 _IRREGULAR: Final[Mapping[str, tuple[str, str]]] = _VERBS["irregular"]
+GERMAN_VERBS: Final[Mapping[str, str]] = _VERBS["german"]
+"""German verbs of appointment in the present tense, with their infinitives."""
 _DOUBLED: Final = frozenset(_VERBS["doubled"].split())
 _VOWELS: Final = frozenset("aeiou")
 _NO_VERBS: Final = BE | ADVERBS | NEGATIONS | DETERMINERS | PREPOSITIONS

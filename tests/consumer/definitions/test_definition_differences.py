@@ -1,7 +1,7 @@
 """Two definitions of a term are described by the words in which they differ and their documents, each named once."""
 
 import pytest
-from elt_llm_consumer.glossary.comparison import DefinitionText, describe_difference
+from elt_llm_consumer.definitions.comparison import DefinitionText, describe_difference
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,7 @@
 """Two definitions agree if only their wording differs, but not if a number or a negation differs."""
 
 import pytest
-from elt_llm_consumer.glossary.comparison import DefinitionComparer
+from elt_llm_consumer.definitions.comparison import DefinitionComparer
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.text.stems import KeywordTokeniser
 
