@@ -184,6 +184,6 @@ async def reindex(
     published generation until the new one is complete; follow the job with `job_status`.
     """
     require_ingest_permission(call.services.loaded)
-    flags = {"rebuild": rebuild, "resume": resume}
-    job = await call.run(lambda: JobActions(call.services).submit_ingest(call.principal, collection, **flags))
+    actions = JobActions(call.services)
+    job = await call.run(lambda: actions.submit_ingest(call.principal, collection, rebuild=rebuild, resume=resume))
     return job_with_result(job, call.principal)
