@@ -117,6 +117,18 @@ def test_the_collections_and_status_commands_print_tables(ship: CommandLine) -> 
     assert "kept: 1, 2" in shown
 
 
+def test_the_status_command_lists_unread_uploads_also_those_into_a_new_collection(ship: CommandLine) -> None:
+    for collection in ("ship", "fresh"):
+        folder = ship.folder / ".elt_llm" / "uploads" / collection
+        folder.mkdir(parents=True)
+        (folder / "sails.md").write_text("# Sails\n\nThe sails are made of hemp.\n", encoding="utf-8")
+    assert ship.done("status", "--json").json["unread_uploads"] == {"fresh": ["sails.md"], "ship": ["sails.md"]}
+    assert "unread uploads   ship: 1 (sails.md); to read them: elt-llm ingest -c ship" in ship.done("status").out
+    for collection in ("ship", "fresh"):
+        ship.done("ingest", "-c", collection)
+    assert "unread uploads" not in ship.done("status").out
+
+
 def test_a_failed_file_is_listed_until_it_is_fixed(ship: CommandLine) -> None:
     broken = ship.folder / "notes" / "keel.md"
     broken.write_bytes(b"\x00\x01\x02")

@@ -13,7 +13,7 @@ from elt_llm_core.progress import SilentListener
 from elt_llm_core.state.database import open_state
 from elt_llm_core.state.jobs import JobQueue
 from elt_llm_core.store.store import UPLOADS_FOLDER, uploads_folder
-from elt_llm_core.store.uploads import INCOMING
+from elt_llm_core.store.uploads import INCOMING, unread_uploads
 from stored.folders import run_ingest
 from stored.shelf import COLLECTION, writing
 
@@ -75,3 +75,21 @@ def test_a_purge_keeps_uploaded_files_that_are_published_or_waiting_to_be_read(d
     assert uploads(data_dir) == {"roses.md", "lilies.md", "waiting.md", "coming"}
     assert f"{UPLOADS_FOLDER}/never-made/unread.md" in receipt.files
     assert not any(UPLOADS_FOLDER in source for source in receipt.sources)
+
+
+def test_an_upload_is_unread_until_an_ingest_has_read_its_present_content(data_dir: Path) -> None:
+    folder, fresh = uploads_folder(data_dir, COLLECTION), uploads_folder(data_dir, "fresh")
+    with writing(data_dir) as store:
+        assert unread_uploads(store, COLLECTION) == []
+        (folder / "roses.md").write_text(
+            "# Roses\n\nAll about thorns, at some length.\n", encoding="utf-8"
+        )  # same size
+        os.utime(folder / "lilies.md")  # as after a restored backup: another time, the same bytes
+        for path in (folder / "tenant_id=acme" / "tulips.md", fresh / "new.md"):
+            path.parent.mkdir(parents=True)
+            path.write_text("# Tulips\n\nAll about tulips.\n", encoding="utf-8")
+        assert unread_uploads(store, COLLECTION) == ["roses.md", "tenant_id=acme/tulips.md"]
+        assert unread_uploads(store, "fresh") == ["new.md"]
+    run_ingest(data_dir, folder)
+    with writing(data_dir) as store:
+        assert unread_uploads(store, COLLECTION) == []

@@ -2,7 +2,8 @@
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import groupby
 from typing import Any
 
 from elt_llm_consumer.review.reviews import RowChanged
@@ -140,9 +141,49 @@ async def _elt_error_response(request: Request, error: Exception) -> JSONRespons
 
 async def _validation_error_response(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - as above
-    mistakes = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5])
+    mistakes = "; ".join(f"{'.'.join(path)}: {message}" for path, message in mistakes_of(error)[:5])
     message = f"The request does not match its schema: {mistakes}."
     return _error_response(request, 422, "invalid_request", message, "See /openapi.json")
+
+
+_TYPES = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
+_Location = tuple[str | int, ...]
+
+
+def mistakes_of(error: RequestValidationError) -> list[tuple[list[str], str]]:
+    """Return the path and the message of each mistake in a request.
+
+    Where several types are allowed, pydantic lists the mistakes for each of them. Only those for the nearest type are
+    returned; if none is near, one message with all types.
+    """
+    places = groupby(error.errors(), lambda one: _place_in_body(one, error.body))
+    found = (mistake for place, mistakes in places for mistake in _nearest(place, mistakes))
+    return [([str(part) for part in location], message) for location, message in found]
+
+
+def _place_in_body(mistake: Mapping[str, Any], body: Any) -> _Location:
+    """Return the location of a mistake up to the name of a type, which is its first part that is not in the body."""
+    location: _Location = mistake["loc"]
+    value = {"body": body}
+    for index, part in enumerate(location if location[0] == "body" else ()):
+        try:
+            value = value[part]  # type: ignore[index]  # as caught
+        except (KeyError, IndexError, TypeError):
+            return location if mistake["type"] == "missing" and part == location[-1] else location[:index]
+    return location
+
+
+def _nearest(place: _Location, mistakes: Iterable[Mapping[str, Any]]) -> list[tuple[_Location, str]]:
+    """Return the mistakes for one type: of those for which more fits than the kind of value, that with the fewest."""
+    depth = len(place)
+    types = [list(same) for _, same in groupby(mistakes, lambda one: one["loc"][: depth + 1])]
+    if len(types) == 1:
+        return [(one["loc"], one["msg"]) for one in types[0]]
+    near = [same for same in types if len(same[0]["loc"]) > depth + 1 or not same[0]["type"].endswith("_type")]
+    if near:
+        return [((*place, *one["loc"][depth + 1 :]), one["msg"]) for one in min(near, key=len)]
+    allowed = " or ".join(dict.fromkeys(same[0]["msg"].removeprefix("Input should be ") for same in types))
+    return [(place, f"Input should be {allowed}, not {_TYPES.get(type(types[0][0]['input']), 'null')}")]
 
 
 async def _http_error_response(request: Request, error: Exception) -> JSONResponse:

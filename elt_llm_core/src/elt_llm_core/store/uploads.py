@@ -7,8 +7,8 @@ from pathlib import Path
 
 from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.conditions import fields_of_folders
-from elt_llm_core.store.disk import write_once
-from elt_llm_core.store.records import CollectionRecord, document_id
+from elt_llm_core.store.disk import file_sha256, write_once
+from elt_llm_core.store.records import CollectionRecord, FileRecord, document_id
 from elt_llm_core.store.store import UPLOADS_FOLDER, Store, uploads_folder
 
 INCOMING = ".incoming"
@@ -33,6 +33,35 @@ def upload_fields(data_dir: Path, collection: str, path: Path) -> dict[str, str]
 def uploaded_files(folder: Path) -> list[Path]:
     """Return the files in a collection's upload folder and its subfolders for owners, sorted."""
     return sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
+
+
+def unread_uploads(store: Store, collection: str) -> list[str]:
+    """Return the uploads that no ingest has read in their present version, as paths in the upload folder, sorted.
+
+    They may be waiting for a job, or a job that read them was cancelled or failed. The collection need not exist yet.
+    """
+    folder = uploads_folder(store.data_dir, collection).resolve()
+    read: dict[Path, FileRecord] = {}
+    if record := store.collections.find(collection):
+        roots, files = _roots(store, record), store.files.of_collection(record.id).values()
+        read = {roots[file.root] / file.path: file for file in files if file.root in roots}
+    unread = (path for path in uploaded_files(folder) if not _is_version(path, read.get(path)))
+    return [path.relative_to(folder).as_posix() for path in unread]
+
+
+def _is_version(path: Path, file: FileRecord | None) -> bool:
+    """Return whether a file has the recorded content. It is read only if its size is that recorded, but not its time.
+
+    A file that another process has just deleted counts as the recorded version.
+    """
+    try:
+        status = path.stat()
+        if file is None or status.st_size != file.size:
+            return False
+        modified_ns = max(status.st_mtime_ns, status.st_ctime_ns)
+        return modified_ns == file.modified_ns or bytes.fromhex(file_sha256(path)) == file.content_hash
+    except FileNotFoundError:
+        return True
 
 
 def delete_forgotten_uploads(store: Store, collection: str, *, before: float) -> int:

@@ -298,6 +298,22 @@ def test_invalid_arguments_are_reported_in_plain_sentences_without_library_jargo
     assert refused(agent.call(tool, **arguments)) == sentences
 
 
+def test_after_a_rollback_an_agent_can_continue_with_the_argument_resume(sample_folder: Path, tmp_path: Path) -> None:
+    project = copied_project(sample_folder, tmp_path / "project")
+    settings = {"ELT_LLM_SERVE__AGENTS_MAY_INGEST": "true", "ELT_LLM_INGEST__ROOTS": "[more]"}
+    (project / "more").mkdir()
+    (project / "more" / "gate.md").write_text("# Gate\n\nA lantern hangs above the gate.\n", encoding="utf-8")
+    for command in (["ingest", "more", "-c", "samples"], ["rollback", "-c", "samples"]):
+        assert run(command, EXTRACTIVE, project) == 0
+    with served(project, environment={**EXTRACTIVE, **settings}) as server:
+        agent = HttpAgent(server.address)
+        calls = {"reindex": {"collection": "samples"}, "ingest_path": {"collection": "samples", "path": "more"}}
+        for tool, arguments in calls.items():
+            assert "resume=true" in refused(agent.call(tool, **arguments))
+        for tool, arguments in calls.items():
+            assert answered(agent.call(tool, **arguments, resume=True))["arguments"]["resume"] is True
+
+
 def test_a_document_is_readable_as_a_resource_completely_or_by_span(agent: HttpAgent) -> None:
     async def read(client: Client) -> list[str]:
         identity = (await client.call_tool("search", {"question": QUESTION, "top_k": 1})).structured_content

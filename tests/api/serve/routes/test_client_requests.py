@@ -107,3 +107,47 @@ def test_a_picture_in_a_chat_is_refused_with_a_readable_message(quoting: Running
     error = quoting.client.post("/v1/chat/completions", json=body).json()["error"]
     assert error["message"] == "A message has a part of the type 'image_url', but only text is read."
     assert "POST /v1/documents" in error["hint"]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (5, "input: Input should be a valid string or a valid list, not a number"),
+        (None, "input: Input should be a valid string or a valid list, not null"),
+        ({"text": "A gate."}, "input: Input should be a valid string or a valid list, not an object"),
+        ("", "input: String should have at least 1 character"),
+        ([], "input: List should have at least 1 item after validation, not 0"),
+        (["A gate.", None], "input.1: Input should be a valid string"),
+        ([1, 2, "A gate."], "input.2: Input should be a valid integer"),
+        ([[1], [2, 0.5]], "input.1.1: Input should be a valid integer"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_refused_with_one_message_that_fits_the_nearest_allowed_type(
+    quoting: RunningServer, value: object, message: str
+) -> None:
+    response = quoting.client.post("/v1/embeddings", json={"model": "embedding", "input": value})
+    assert response.status_code == 400
+    assert response.json()["error"]["message"] == f"The request does not match its schema: {message}."
+    assert response.json()["error"]["param"] == "input"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (5, "messages.0.content: Input should be a valid string or a valid list, not a number"),
+        ([{"type": "text", "text": 5}], "messages.0.content.0.text: Input should be a valid string"),
+    ],
+)
+def test_the_wrong_part_of_a_chat_message_is_named_without_the_types_of_the_schema(
+    quoting: RunningServer, content: object, message: str
+) -> None:
+    body = {"model": MODEL, "messages": [{"role": "user", "content": content}]}
+    response = quoting.client.post("/v1/chat/completions", json=body)
+    assert response.json()["error"]["message"] == f"The request does not match its schema: {message}."
+
+
+def test_every_mistake_of_a_request_is_named_at_its_place(quoting: RunningServer) -> None:
+    error = quoting.client.post("/v1/ask", json={"top": 1, "where": [5], "collections": "x"}).json()["error"]
+    places = [one.partition(":")[0] for one in error["message"].partition(": ")[2].split("; ")]
+    assert places == ["body.collections", "body.question", "body.where.0", "body.top"]
+    assert "query.limit: " in quoting.client.get("/v1/jobs", params={"limit": 0}).json()["error"]["message"]

@@ -103,12 +103,15 @@ def test_the_uploads_of_a_cancelled_job_are_named_and_read_by_the_next_ingest_wi
         identity = upload(client, "kept", files).json()["job"]["id"]
         error = client.post(f"/v1/jobs/{identity}/cancel").json()["error"]
     assert error.startswith("The uploads are kept: roses.md, tulips.md. To read them, ingest 'kept' without paths, or")
+    listing = client.get("/v1/documents", params={"collection": "kept"}).json()
+    assert (listing["unread_uploads"], listing["total"]) == (["roses.md", "tulips.md"], 1)
     assert uploaded(client, "kept", {"lilies.md": "# Lilies\n\nLilies are rare.\n"})["status"] == "done"
     assert documents(client, "kept").keys() == {"roses.md", "lilies.md"}
     again = ended(client, client.post("/v1/ingest", json={"collection": "kept"}).json()["id"])
     read = {one["path"]: one["status"] for one in client.get(f"/v1/jobs/{again['id']}/result").json()["files"]}
     assert read == {"lilies.md": "unchanged", "roses.md": "ok", "tulips.md": "ok"}
     assert documents(client, "kept").keys() == {"roses.md", "tulips.md", "lilies.md"}
+    assert client.get("/v1/documents", params={"collection": "kept"}).json()["unread_uploads"] == []
 
 
 def test_the_uploads_of_a_cancelled_job_into_a_new_collection_are_read_by_the_next_ingest(
@@ -117,6 +120,10 @@ def test_the_uploads_of_a_cancelled_job_into_a_new_collection_are_read_by_the_ne
     with writer_lock(server.data_dir, "somebody else"):
         identity = upload(client, "postponed", ROSES).json()["job"]["id"]
         client.post(f"/v1/jobs/{identity}/cancel")
+    listing = client.get("/v1/documents", params={"collection": "postponed"}).json()
+    assert listing == {"documents": [], "total": 0, "unread_uploads": ["roses.md"]}
+    other = key(server, "other", ["shelf"], [])
+    assert client.get("/v1/documents", params={"collection": "postponed"}, headers=other).status_code == 403
     assert ended(client, client.post("/v1/ingest", json={"collection": "postponed"}).json()["id"])["status"] == "done"
     assert documents(client, "postponed").keys() == {"roses.md"}
 

@@ -1,9 +1,11 @@
 """Two tenants share a collection: uploads and deletions of one leave the documents of the other as they are."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
+from elt_llm_core.store.lock import writer_lock
 from sampling import FULL
 from served.tenants import (
     COLLECTION,
@@ -58,6 +60,27 @@ def test_an_upload_belongs_to_its_tenant_and_replaces_no_file_of_another_tenant(
 def _uploaded(client: httpx.Client) -> list[str]:
     listed = client.get("/v1/documents", params={"collection": COLLECTION}).json()["documents"]
     return [one["id"] for one in listed if one["uploaded"]]
+
+
+def _listing(client: httpx.Client) -> dict[str, Any]:
+    listing: dict[str, Any] = client.get("/v1/documents", params={"collection": COLLECTION}).json()
+    return listing
+
+
+def test_documents_are_listed_with_the_fields_of_their_tenant(changing: Tenants) -> None:
+    operators, own = (_listing(client)["documents"] for client in (changing.server.client, changing.own))
+    assert {one["owner_fields"]["tenant_id"] for one in operators} == {OWN, FOREIGN}
+    assert {one["owner_fields"]["tenant_id"] for one in own} == {OWN}
+
+
+def test_an_unread_upload_is_listed_only_for_its_own_tenant_and_the_operator(changing: Tenants) -> None:
+    with writer_lock(changing.server.workspace, "somebody else"):
+        job = upload(changing.own, "late.md", document(OWN, 8)).json()["job"]
+        assert changing.own.post(f"/v1/jobs/{job['id']}/cancel").json()["status"] == "cancelled"
+    clients = (changing.own, changing.foreign, changing.server.client)
+    own, foreign, operators = (_listing(client)["unread_uploads"] for client in clients)
+    assert own == operators == [f"tenant_id={OWN}/late.md"]
+    assert foreign == []
 
 
 def test_a_failed_upload_is_listed_only_in_the_status_of_its_own_tenant(changing: Tenants) -> None:

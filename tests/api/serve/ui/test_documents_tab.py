@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from browsing.browser import open_browser
 from browsing.interface import Interface, PageTraffic, open_tab
+from elt_llm_api.serve.actions.documents import DocumentEntry
 from elt_llm_api.serve.ui.documents import document_rows
 from elt_llm_api.serve.ui.texts import load_texts
 from elt_llm_core.state.jobs import QueuedJob
@@ -176,3 +177,19 @@ def test_each_file_of_an_unfinished_job_has_a_line_with_its_progress() -> None:
     )  # fmt: skip
     rows = document_rows([], job, load_texts("en"))
     assert [(row.name, row.status) for row in rows] == [("a.md", "… waiting"), ("b.md", "▶ being read")]
+
+
+def test_unread_uploads_and_the_owners_of_documents_with_the_same_name_are_listed() -> None:
+    entries = [
+        DocumentEntry(
+            id=tenant, title="a.md", source="a.md", size=1, outcome="ok", reason="", uploaded=True, owner_fields=owner
+        )
+        for tenant, owner in (("1", {"tenant_id": "acme"}), ("2", {"tenant_id": "globex"}))
+    ]
+    rows = document_rows(entries, None, load_texts("de"), ["late.md"])
+    assert [(row.name, row.status) for row in rows] == [
+        ("late.md", "○ gespeichert, noch nicht gelesen"),
+        ("a.md · tenant_id=acme", "✓ gelesen"),
+        ("a.md · tenant_id=globex", "✓ gelesen"),
+    ]
+    assert [row.name for row in document_rows(entries[:1], None, load_texts("de"))] == ["a.md"]

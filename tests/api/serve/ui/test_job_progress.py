@@ -18,10 +18,10 @@ MOMENT = "2026-01-01T10:00:00+00:00"
 FAILURE = {"name": "Cup", "reason": "No model answers.", "hint": "Start it."}
 
 
-def shown(kind: str, status: JobStatus, **others: Any) -> str:
+def shown(kind: str, status: JobStatus, language: str = "en", **others: Any) -> str:
     arguments = {"collection": "birds"} if kind in {"ingest", "forget"} else {"job": "terms"}
     given = {"progress": {}, "result": {}, "error": "", "created_at": MOMENT, "updated_at": MOMENT, **others}
-    return job_markdown(QueuedJob("0", kind, arguments, "local", status, 1, None, **given), load_texts("en"))
+    return job_markdown(QueuedJob("0", kind, arguments, "local", status, 1, None, **given), load_texts(language))
 
 
 @pytest.mark.parametrize("kind", ["ingest", "forget", "glossary"])
@@ -64,3 +64,27 @@ def test_failed_rows_are_listed_with_the_remedy() -> None:
 
 def test_a_failed_job_shows_its_error() -> None:
     assert shown("ingest", "failed", error="The disk is full.").endswith("✗ failed.**\n\nThe disk is full.")
+
+
+def test_the_notes_and_errors_of_a_job_are_in_the_language_of_the_page() -> None:
+    notes = ["/data is being written by `elt-llm purge`."]
+    assert shown("ingest", "queued", "de", progress={"notes": notes}).endswith("schreibt gerade `elt-llm purge`.")
+    stopped = (
+        "The run was stopped: the language model was unreachable for 5 consecutive rows."
+        " Start the model's server, and run the job again."
+    )
+    missing = "Not complete: 2 of 3 rows are missing: Cup, Ship."
+    lines = shown("catalog", "done", "de", result={**MADE, "failures": [], "notes": [missing, stopped]}).split("\n\n")
+    assert lines[2:] == [
+        "Nicht vollständig: 2 von 3 Zeilen fehlen: Cup, Ship.",
+        "Der Lauf wurde angehalten: das Sprachmodell war für 5 Zeilen nacheinander nicht erreichbar."
+        " Starten Sie den Server des Modells und dann den Auftrag noch einmal.",
+    ]
+    error = (
+        "Nothing could be read from 2 files. The first is notes: is encrypted: a password is needed."
+        " Fix the causes given for the files, and ingest the files again."
+    )
+    assert shown("ingest", "failed", "de", error=error).split("\n\n")[1] == (
+        "Es konnte nichts gelesen werden. Die erste Datei ist notes: ist verschlüsselt: Ein Passwort ist nötig."
+        " Beheben Sie die genannten Ursachen, und lesen Sie die Dateien noch einmal ein."
+    )

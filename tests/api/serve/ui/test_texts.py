@@ -67,6 +67,9 @@ def test_a_message_of_the_server_is_translated_with_its_values() -> None:
         "Die Frage konnte nicht eingebettet werden: Ollama at http://localhost:11434 ist nicht erreichbar"
     )
     assert german.say("Something else.") == "Something else."
+    assert german.say("There is no document 'Dr. Hill' in 'b'.") == "Es gibt kein Dokument „Dr. Hill“ in „b“."
+    assert german.say("Something else. Upload them again.") == "Something else. Laden Sie sie noch einmal hoch."
+    assert german.say("No data. The question is empty. Or is it? Yes.") == "No data. Die Frage ist leer. Or is it? Yes."
     assert load_texts("en").say("The question is empty.") == "The question is empty."
 
 

@@ -10,10 +10,10 @@ from elt_llm_core.errors import UsageError
 from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.results import ResultModel
 from elt_llm_core.state.jobs import QueuedJob
-from elt_llm_core.store.conditions import DocumentConditions, admit
-from elt_llm_core.store.records import CollectionRecord, FileRecord, StoredDocument
+from elt_llm_core.store.conditions import DocumentConditions, admit, fields_of_folders
+from elt_llm_core.store.records import OWNER_FIELDS, CollectionRecord, FileRecord, StoredDocument
 from elt_llm_core.store.store import Store, uploads_folder
-from elt_llm_core.store.uploads import upload_fields
+from elt_llm_core.store.uploads import unread_uploads, upload_fields
 from elt_llm_core.text.verbatim import QuoteDifference, find_quote, nearest_span, quote_differences
 from pydantic import Field
 
@@ -42,6 +42,7 @@ class DocumentEntry(ResultModel):
     reason: str = Field(description="Why the last attempt failed, or what it left out.")
     uploaded: bool = Field(description="Whether it was uploaded, and not read from a folder of the server.")
     part: str = Field("", description="Name of a document within a file; empty for the file itself.")
+    owner_fields: dict[str, str] = Field(description="Its tenant_id, knowledge_base_id and doc_type, as far as set.")
 
 
 class DocumentText(ResultModel):
@@ -70,7 +71,8 @@ class DocumentActions(ServiceActions):
         conditions = principal.conditions_of(collection)
         published = own_documents(self._services.store, record, conditions)
         files = own_files(self._services.store, record, conditions, published)
-        uploads = uploads_folder(self._services.loaded.data_dir, record.name).resolve()
+        data_dir = self._services.loaded.data_dir
+        uploads = uploads_folder(data_dir, record.name).resolve()
         roots = self._services.store.collections.roots(record.id)
         upload_roots = {name for name, (path, _) in roots.items() if path.is_relative_to(uploads)}
         entries = [
@@ -85,6 +87,7 @@ class DocumentActions(ServiceActions):
                 reason=files[document.document_id].reason if document.document_id in files else "",
                 uploaded=document.root in upload_roots,
                 part=document.part,
+                owner_fields={name: str(document.metadata[name]) for name in OWNER_FIELDS if name in document.metadata},
             )
             for document in published
         ]
@@ -98,11 +101,22 @@ class DocumentActions(ServiceActions):
                 outcome=file.outcome,
                 reason=file.reason,
                 uploaded=file.root in upload_roots,
+                owner_fields=upload_fields(data_dir, record.name, roots[file.root][0] / file.path)
+                if file.root in upload_roots
+                else {},
             )
             for file in files.values()
             if file.document_id not in published_ids
         ]
         return sorted(entries, key=lambda entry: (entry.source, entry.part))
+
+    def unread_uploads(self, principal: Principal, collection: str) -> list[str]:
+        """Return the caller's stored uploads that no ingest has read yet, also those into a new collection.
+
+        Raises Forbidden for a collection that the caller may not read.
+        """
+        conditions, names = principal.conditions_of(collection), unread_uploads(self._services.store, collection)
+        return [name for name in names if admit(conditions, fields_of_folders(name.split("/")[:-1]))]
 
     def text(
         self,

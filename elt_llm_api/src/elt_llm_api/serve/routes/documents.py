@@ -41,6 +41,9 @@ class DocumentList(BaseModel):
 
     documents: tuple[DocumentEntry, ...]
     total: int
+    unread_uploads: tuple[str, ...] = Field(
+        description="All uploads that are stored but not read yet: waiting, or kept after a cancelled or failed job."
+    )
 
 
 class UploadResponse(BaseModel):
@@ -72,9 +75,13 @@ def list_documents(
     offset: Annotated[int, Query(ge=0, le=10_000_000, description="Number of documents to skip.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000, description="Largest number of documents to return.")] = 200,
 ) -> DocumentList:
-    """List the documents of a collection, and the files that could not be read, with the reason."""
-    documents = DocumentActions(call.services).all(call.principal, collection)
-    return DocumentList(documents=tuple(documents[offset : offset + limit]), total=len(documents))
+    """List the documents of a collection, the files that could not be read, with the reason, and unread uploads."""
+    actions = DocumentActions(call.services)
+    unread = actions.unread_uploads(call.principal, collection)
+    exists = not unread or collection in call.services.collection_names()
+    documents = actions.all(call.principal, collection) if exists else []
+    page = tuple(documents[offset : offset + limit])
+    return DocumentList(documents=page, total=len(documents), unread_uploads=tuple(unread))
 
 
 @router.get("/{collection}/{identity}/text")

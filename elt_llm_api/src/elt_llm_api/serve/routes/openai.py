@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, Strict
 from elt_llm_api.serve.actions import openai as chat
 from elt_llm_api.serve.actions.questions import AskRequest, FinalAnswer, KeepAlive, QuestionActions, StreamEvent
 from elt_llm_api.serve.asgi import REQUEST_ID, error_body
-from elt_llm_api.serve.errors import NotFound, error_content, headers_of, status_of
+from elt_llm_api.serve.errors import NotFound, error_content, headers_of, mistakes_of, status_of
 from elt_llm_api.serve.routes.ask import first_event
 from elt_llm_api.serve.routes.dependencies import (
     HEARTBEAT,
@@ -164,9 +164,9 @@ def openai_error(error: EltError, request_id: str) -> dict[str, Any]:
 
 
 def _validation_error(error: RequestValidationError, request_id: str) -> dict[str, Any]:
-    first = error.errors()[0]
-    path = [str(part) for part in first["loc"] if part != "body"]
-    message = f"The request does not match its schema: {'.'.join(path) or 'body'}: {first['msg']}."
+    place, first = mistakes_of(error)[0]
+    path = [part for part in place if part != "body"]
+    message = f"The request does not match its schema: {'.'.join(path) or 'body'}: {first}."
     content = error_body("invalid_request_error", message, "See /openapi.json", request_id)["error"]
     return {"error": {**content, "code": "invalid_value", "param": path[0] if path else None}}
 

@@ -152,7 +152,7 @@ def job_markdown(job: QueuedJob, texts: Texts) -> str:
 
 def _detail_lines(job: QueuedJob, texts: Texts) -> list[str]:
     if job.status == "queued":
-        return list(job.progress.get("notes", []))[-1:]
+        return [texts.say(note) for note in list(job.progress.get("notes", []))[-1:]]
     if job.status == "running":
         return [_progress_text(job.progress, texts)]
     if job.status != "done":
@@ -185,8 +185,8 @@ def _rows_result(result: Mapping[str, Any], texts: Texts) -> list[str]:
         figures = {"make": plan["to_make"], "rows": plan["rows"], "calls": plan["calls"], "kept": plan["kept"]}
         return [texts("job.plan", **figures)]
     counts = texts("job.rows", rows=result["rows"], made=result["made"], kept=result["kept"])
-    failed = [f"{one['name']}: {one['reason']} {one['hint']}".strip() for one in result["failures"]]
-    return [counts, *_first_failures(failed, texts), *result["notes"][:_MOST_LISTED]]
+    failed = [f"{one['name']}: {texts.say(one['reason'])} {texts.say(one['hint'])}" for one in result["failures"]]
+    return [counts, *_first_failures(failed, texts), *map(texts.say, result["notes"][:_MOST_LISTED])]
 
 
 def _first_failures(failed: list[str], texts: Texts) -> list[str]:

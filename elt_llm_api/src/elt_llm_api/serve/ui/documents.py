@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import gradio as gr
 from elt_llm_core.errors import EltError
 from elt_llm_core.state.jobs import QueuedJob
+from elt_llm_core.store.collections import is_collection_name
 from elt_llm_ingest.readers import readable_suffixes
 
 from elt_llm_api.display.text import local_time
@@ -50,15 +51,22 @@ class DocumentRow:
     status: str
 
 
-def document_rows(entries: Sequence[DocumentEntry], job: QueuedJob | None, texts: Texts) -> list[DocumentRow]:
-    """Return the files that an unfinished job reads, with their progress, then all documents."""
+def document_rows(
+    entries: Sequence[DocumentEntry], job: QueuedJob | None, texts: Texts, unread: Sequence[str] = ()
+) -> list[DocumentRow]:
+    """Return unread uploads, with the progress of an unfinished job that reads them, then all documents.
+
+    If the documents have several owners, each name is followed by the document's owner fields.
+    """
     rows = []
+    owners = {str(entry.owner_fields) for entry in entries}
     for entry in entries:
         status = texts.find(f"documents.{entry.outcome}", entry.outcome)
+        owner = [f"{name}={value}" for name, value in entry.owner_fields.items()] if len(owners) > 1 else []
         rows.append(
             DocumentRow(
                 "" if entry.part else entry.id,
-                f"{entry.source} » {entry.part}" if entry.part else entry.source,
+                " · ".join([f"{entry.source} » {entry.part}" if entry.part else entry.source, *owner]),
                 "" if entry.title == entry.source else entry.title,
                 entry.pages,
                 entry.chunks,
@@ -66,11 +74,11 @@ def document_rows(entries: Sequence[DocumentEntry], job: QueuedJob | None, texts
                 f"{status}: {texts.say(entry.reason)}" if entry.reason else status,
             )
         )
-    if job is None or job.has_ended:
-        return rows
-    known, current = {entry.source for entry in entries}, str(job.progress.get("detail") or "")
-    waiting = [name for name in job.arguments.get("uploads", ()) if name not in known]
-    words = {name: "documents.being_read" if name in current else "documents.waiting" for name in waiting}
+    words = dict.fromkeys(unread, "documents.unread")
+    if job is not None and not job.has_ended:
+        done, current = {entry.source for entry in entries} - set(unread), str(job.progress.get("detail") or "")
+        waiting = [name for name in job.arguments.get("uploads", ()) if name not in done]
+        words |= {name: "documents.being_read" if name in current else "documents.waiting" for name in waiting}
     return [*(DocumentRow("", name, "", 0, 0, "", texts(word)) for name, word in words.items()), *rows]
 
 
@@ -259,7 +267,9 @@ class DocumentsTab:
         exists = collection is not None and collection in self._services.readable_names(principal)
         entries = self._documents.all(principal, collection) if exists and collection else []
         ours = job if job and job.arguments.get("collection") == collection else None
-        rows = document_rows(entries, ours, self._texts)
+        readable = is_collection_name(collection or "") and principal.readable([collection or ""])
+        unread = self._documents.unread_uploads(principal, collection or "") if readable else []
+        rows = document_rows(entries, ours, self._texts, unread)
         is_open = any(row.id == state.opened for row in rows if row.id)
         return {
             self._table: document_list(rows, words or "", state.to_forget, self._texts),

@@ -2,13 +2,16 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 _FOLDER = Path(__file__).with_name("languages")
 DEFAULT_LANGUAGE = "en"
 _PLACEHOLDER = re.compile(r"\\{(\w+)\\}")  # in an escaped pattern
+_WORDS, _WORDS_OF_ONE_SENTENCE = r"(?P<\1>.+?)", r"(?P<\1>(?:(?![.!?] [A-Z']).)+?)"  # that a placeholder matches
+_BETWEEN_SENTENCES = re.compile(r"(?<=[.!?]) (?=[A-Z'])")
+_MOST_SENTENCES = 3  # of a message with a translation
 
 
 class Texts:
@@ -19,8 +22,10 @@ class Texts:
         self.language = language
         self.messages = messages
         self._texts = texts
-        patterns = (_PLACEHOLDER.sub(r"(?P<\1>.+?)", re.escape(english)) for english in messages)
-        self._patterns = [(re.compile(one), own) for one, own in zip(patterns, messages.values(), strict=True)]
+        self._strict, self._loose = (
+            [(re.compile(_PLACEHOLDER.sub(words, re.escape(english))), own) for english, own in messages.items()]
+            for words in (_WORDS_OF_ONE_SENTENCE, _WORDS)
+        )
 
     def __call__(self, key: str, **values: object) -> str:
         """Return a text, with the values filled in. Raises KeyError for an unknown key."""
@@ -39,11 +44,26 @@ class Texts:
         return self._texts.get(key, default)
 
     def say(self, message: str) -> str:
-        """Return a message of the server in this language; one without a translation stays in English."""
-        for pattern, own in self._patterns:
+        """Return messages of the server in this language; sentences without a translation stay in English.
+
+        If no sentence has one, values may contain the end of a sentence, such as a file named "Dr. Hill.pdf".
+        """
+        sentences, own = _BETWEEN_SENTENCES.split(message), []
+        while sentences:
+            counts = range(min(len(sentences), _MOST_SENTENCES), 0, -1)
+            found = ((count, self._translation(" ".join(sentences[:count]), self._strict)) for count in counts)
+            count, text = next((one for one in found if one[1]), (1, sentences[0]))
+            own.append(text)
+            del sentences[:count]
+        translated = " ".join(own)
+        return translated if translated != message else self._translation(message, self._loose) or message
+
+    def _translation(self, message: str, patterns: Sequence[tuple[re.Pattern[str], str]]) -> str:
+        """Return the translation of one message; "" if there is none."""
+        for pattern, own in patterns:
             if found := pattern.fullmatch(message):
                 return own.format(**{name: self.say(words) for name, words in found.groupdict().items()})
-        return message
+        return ""
 
     @property
     def keys(self) -> frozenset[str]:

@@ -27,6 +27,7 @@ from elt_llm_api.serve.mcp.tool_call import (
 )
 
 _MOST_FILES = 200
+_Resume = Annotated[bool, Field(description="Continue after a rollback, from the published generation.")]
 
 
 class CollectionEntry(ResultModel):
@@ -157,6 +158,7 @@ async def ingest_path(
     path: Annotated[
         str, Field(min_length=1, max_length=4000, description="File or folder of the server, below ingest.roots.")
     ],
+    resume: _Resume = False,
 ) -> Annotated[CallToolResult, JobWithResult]:
     """Ingest a file or folder of the server into a collection, which is created if necessary. Returns at once.
 
@@ -164,7 +166,8 @@ async def ingest_path(
     published generation until the new one is complete; follow the job with `job_status`.
     """
     require_ingest_permission(call.services.loaded)
-    job = await call.run(lambda: JobActions(call.services).submit_ingest(call.principal, collection, [path]))
+    actions = JobActions(call.services)
+    job = await call.run(lambda: actions.submit_ingest(call.principal, collection, [path], resume=resume))
     return job_with_result(job, call.principal)
 
 
@@ -173,6 +176,7 @@ async def reindex(
     call: ToolCall,
     collection: CollectionName,
     rebuild: Annotated[bool, Field(description="Read and embed everything again, not only what has changed.")] = False,
+    resume: _Resume = False,
 ) -> Annotated[CallToolResult, JobWithResult]:
     """Look again at the files of a collection, and publish what has changed. Returns at once.
 
@@ -180,5 +184,6 @@ async def reindex(
     published generation until the new one is complete; follow the job with `job_status`.
     """
     require_ingest_permission(call.services.loaded)
-    job = await call.run(lambda: JobActions(call.services).submit_ingest(call.principal, collection, rebuild=rebuild))
+    actions = JobActions(call.services)
+    job = await call.run(lambda: actions.submit_ingest(call.principal, collection, rebuild=rebuild, resume=resume))
     return job_with_result(job, call.principal)
