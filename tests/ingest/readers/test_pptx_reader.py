@@ -136,6 +136,29 @@ def test_a_hidden_slide_is_read_with_a_note_and_a_missing_slide_keeps_its_number
     assert document.page_at(document.text.index("Three")) == 3
 
 
+@pytest.mark.parametrize("strike", ["sngStrike", "dblStrike"])
+def test_struck_out_text_of_a_slide_is_not_read_and_noted(strike: str) -> None:
+    def paragraph(old: str, new: str, look: str = strike) -> str:
+        return f'<a:p><a:r><a:rPr strike="{look}"/><a:t>{old}</a:t></a:r><a:r><a:t>{new}</a:t></a:r></a:p>'
+
+    table = f"<a:tbl><a:tr><a:tc><a:txBody>{paragraph('24 ', '36')}</a:txBody></a:tc>{_cell('months')}</a:tr></a:tbl>"
+    title = shape(paragraph("Old", ""), kind="title")
+    slides = [title + shape(paragraph("24 ", "36 days.")) + frame(table), shape(paragraph("Kept ", "too.", "noStrike"))]
+    document = _read(pptx(slides))
+    assert document.text.split("\n\n") == ["Slide 1", "36 days.", "36 | months", "Slide 2", "Kept too."]
+    assert document.notes == ("slide 1 holds struck-out text, which is not read",)
+
+
+def test_struck_out_speaker_notes_are_not_read_and_noted() -> None:
+    struck = '<a:p><a:r><a:rPr strike="sngStrike"/><a:t>Old.</a:t></a:r></a:p>'
+    extra = {
+        "ppt/slides/_rels/slide1.xml.rels": relations({"notesSlide": "../notesSlides/n.xml"}),
+        "ppt/notesSlides/n.xml": f"<p:notes {NAMES}><p:spTree>{shape(struck, kind='body')}</p:spTree></p:notes>",
+    }
+    document = _read(pptx([shape("One", kind="title")], extra=extra))
+    assert (document.text, document.notes) == ("One", ("slide 1 holds struck-out text, which is not read",))
+
+
 def test_title_authors_and_year_are_taken_from_the_pptx_properties() -> None:
     document = _read(pptx([shape("x")], properties=core("PowerPoint Presentation", "A", "2020-01-01T00:00:00Z")))
     assert document.title == "written"
