@@ -398,4 +398,29 @@ def test_struck_out_rows_and_columns_of_a_workbook_do_not_divide_its_table(tmp_p
 
 def test_struck_out_cells_are_found_in_sheets_with_a_namespace_prefix() -> None:
     xml = b'<x:c r="B2" s="1"><x:v>5</x:v></x:c>'
-    assert xlsx_extent(xml, frozenset((b"1",))).errors == {(1, 1): ""}
+    assert xlsx_extent(xml, frozenset((b"1",))).struck == {(1, 1): ""}
+
+
+def test_struck_out_cells_columns_and_words_of_an_ods_workbook_are_not_read_and_noted(tmp_path: Path) -> None:
+    def style(name: str, family: str, line: str) -> str:
+        line = f'<style:text-properties style:text-line-through-style="{line}"/>'
+        return f'<style:style style:name="{name}" style:family="{family}">{line}</style:style>'
+
+    def cell(text: str, attributes: str = "") -> str:
+        return f'<table:table-cell office:value-type="string" {attributes}><text:p>{text}</text:p></table:table-cell>'
+
+    words = '<text:span text:style-name="T1">24 <text:s/></text:span>36 months'
+    rows = (
+        [cell("Record"), cell("Period"), cell("Old", 'table:style-name="ce2"')],
+        [cell("Bill"), cell(words), cell("1")],
+        [cell("Deed", 'table:style-name="ce1"'), cell("5", 'table:number-columns-repeated="2"')],
+        [cell("Will"), cell("7")],
+    )
+    columns = '<table:table-column table:number-columns-repeated="2"/><table:table-column {}"ce1"/>'
+    content = columns.format("table:default-cell-style-name=") + "".join(
+        f"<table:table-row>{''.join(cells)}</table:table-row>" for cells in rows
+    )
+    styles = style("ce1", "table-cell", "solid") + style("ce2", "table-cell", "none") + style("T1", "text", "solid")
+    document = _read(tmp_path, ods({"Periods": content}, styles), ".ods")
+    assert document.text.splitlines()[2:] == ["Record | Period | Old", "Bill | 36 months", "| 5 | 5", "Will | 7"]
+    assert document.notes == ("sheet 'Periods' holds struck-out text, which is not read, in 3 cells",)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from html import unescape
 from io import BytesIO
+from itertools import product
 from pathlib import Path
 from posixpath import dirname, join, normpath
 from types import SimpleNamespace
@@ -25,7 +26,9 @@ from python_calamine import (
 )
 
 from elt_llm_ingest.parsing.archive import Archive, open_archive
+from elt_llm_ingest.parsing.document_builder import blank_for
 from elt_llm_ingest.parsing.document_reader import read_bytes
+from elt_llm_ingest.parsing.opendocument import OFFICE, TABLE, TEXT, OpenStyles, styled_texts
 from elt_llm_ingest.parsing.parsed_document import known_values
 from elt_llm_ingest.parsing.xml_guard import check_xml_members, parse_xml
 
@@ -47,12 +50,13 @@ Position = tuple[int, int]
 class SheetExtent:
     """The size of a sheet's filled area. `errors` maps the (row, column) of a cell, from 0, to its error value.
 
-    The value is "" if the cell is struck out.
+    `struck` maps the position of each cell with struck-out text to the rest of its text.
     """
 
     rows: int = 0
     columns: int = 0
-    errors: dict[tuple[int, int], str] = field(default_factory=dict)
+    errors: dict[Position, str] = field(default_factory=dict)
+    struck: dict[Position, str] = field(default_factory=dict)
 
     @property
     def is_too_large(self) -> bool:
@@ -76,12 +80,18 @@ def xlsx_extent(xml: bytes, struck: frozenset[bytes] = frozenset()) -> SheetExte
             {name for cell in filled for name in _ROW.findall(cell)},
         )
     errors = [found for found in _ERROR.findall(xml) if _IS_ERROR in found[0]] if _IS_ERROR in xml else []
-    errors += [(cell, b"") for cell, style in _FORMATTED.findall(xml) if style in struck] if struck else []
     for attributes, value in errors:
-        column, row = _COLUMN.search(b" " + attributes), _ROW.search(b" " + attributes)
-        if column and row:
-            extent.errors[int(row.group(1)) - 1, _column_number(column.group(1)) - 1] = value.decode("ascii")
+        extent.errors |= {place: value.decode("ascii") for place in _positions(attributes)}
+    for attributes, style in _FORMATTED.findall(xml) if struck else ():
+        extent.struck |= dict.fromkeys(_positions(attributes) if style in struck else (), "")
     return extent
+
+
+def _positions(attributes: bytes) -> Iterator[Position]:
+    """Yield the position that the attributes of an XLSX cell state, if any."""
+    column, row = _COLUMN.search(b" " + attributes), _ROW.search(b" " + attributes)
+    if column and row:
+        yield int(row.group(1)) - 1, _column_number(column.group(1)) - 1
 
 
 def _struck_formats(archive: Archive) -> frozenset[bytes]:
@@ -112,7 +122,7 @@ def _column_number(letters: bytes) -> int:
 
 _WORKBOOK = "xl/workbook.xml"
 _PROPERTIES = ("docProps/core.xml", "meta.xml")
-_CONTENT = "content.xml"
+_CONTENT, _STYLES = "content.xml", "styles.xml"
 _PIECE = 65_536
 _WITH_CELLS = re.compile(r"xl/(?:worksheets/)?[^/]{1,200}\.xml|xl/(?:worksheets/)?_rels/[^/]{1,200}\.rels")
 _YEAR = re.compile(r"(?:19|20)\d\d(?=-|$)")
@@ -157,12 +167,14 @@ def _check_package(path: Path) -> _Package:
                 _check_well_formed(archive, name)
         metadata = _package_metadata(archive)
         if _CONTENT in archive:
-            sheets = list(parse_xml(archive.read_member(_CONTENT)).iter(f"{_ODS_TABLE}table"))
+            roots = [parse_xml(archive.read_member(name)) for name in (_STYLES, _CONTENT) if name in archive]
+            styles, sheets = OpenStyles(*roots), list(roots[-1].iter(f"{TABLE}table"))
             extents = list(map(ods_extent, sheets))
             # The file is refused if one sheet is beyond the limit, since the library loads all sheets at once.
             for number, extent in enumerate(extents, 1):
                 if extent.is_too_large:
                     raise UnreadableDocument(f"is too large: sheet {number} {extent.description}")
+                extent.struck = dict(_struck_ods_cells(sheets[number - 1], styles)) if styles.strike_out else {}
             remarks, merged = zip(*map(_ods_contents, sheets), strict=True) if sheets else ((), ())
             return _Package(dict(enumerate(extents)), dict(enumerate(remarks)), dict(enumerate(merged)), metadata)
         parts, struck = _sheet_parts(archive), _struck_formats(archive)
@@ -370,9 +382,9 @@ def _joined_ranges(places: Sequence[str], step: tuple[int, int]) -> list[str]:
     return [":".join(ends) for ends in joined]
 
 
-_ODF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
-_ODS_TABLE, _ODS_OFFICE = _ODF % "table", _ODF % "office"
-_ODS_ROW, _ODS_CELLS = f"{_ODS_TABLE}table-row", (f"{_ODS_TABLE}table-cell", f"{_ODS_TABLE}covered-table-cell")
+_DEFAULT_STYLE = f"{TABLE}default-cell-style-name"
+_MOST_COLUMNS = 16_384  # the limit of LibreOffice and Excel
+_ODS_ROW, _ODS_CELLS = f"{TABLE}table-row", (f"{TABLE}table-cell", f"{TABLE}covered-table-cell")
 
 
 def ods_extent(sheet: _Element) -> SheetExtent:
@@ -382,7 +394,7 @@ def ods_extent(sheet: _Element) -> SheetExtent:
         times, column, width = _repetitions(row, "rows"), 0, 0
         for cell in row.iterchildren(*_ODS_CELLS):
             column += _repetitions(cell, "columns")
-            if cell.tag == _ODS_CELLS[0] and (len(cell) or cell.get(f"{_ODS_OFFICE}value-type")):
+            if cell.tag == _ODS_CELLS[0] and (len(cell) or cell.get(f"{OFFICE}value-type")):
                 width = column
         if width:
             extent.columns = max(extent.columns, width)
@@ -400,12 +412,12 @@ def _ods_contents(sheet: _Element) -> tuple[SheetRemarks, list[tuple[Position, P
     merged: list[tuple[Position, Position]] = []
     for row, column, cell in _ods_cells(sheet):
         place = f"{_column_name(column + 1)}{row + 1}"
-        note = cell.find(f"{_ODS_OFFICE}annotation")
+        note = cell.find(f"{OFFICE}annotation")
         if note is not None:
             author = note.findtext("{*}creator") or ""
             text = " ".join("".join(map(str, paragraph.itertext())) for paragraph in note.iterfind("{*}p"))
             comments.append(_remark("Comment on", place, author, text))
-        if formula := cell.get(f"{_ODS_TABLE}formula"):
+        if formula := cell.get(f"{TABLE}formula"):
             formulas.append((place, place, _plain_formula(formula)))
         down, across = (_times(cell, f"number-{kind}-spanned") for kind in ("rows", "columns"))
         if down > 1 or across > 1:
@@ -419,10 +431,30 @@ def _ods_cells(sheet: _Element) -> Iterator[tuple[int, int, _Element]]:
     for line in sheet.iter(_ODS_ROW):
         column = 0
         for cell in line.iterchildren(*_ODS_CELLS):
-            if len(cell) or cell.get(f"{_ODS_TABLE}formula"):
+            if len(cell) or cell.get(f"{TABLE}formula"):
                 yield row, column, cell
             column += _repetitions(cell, "columns")
         row += _repetitions(line, "rows")
+
+
+def _struck_ods_cells(sheet: _Element, styles: OpenStyles) -> Iterator[tuple[Position, str]]:
+    """Yield the position of each cell with struck-out text, and the rest of its text."""
+    columns: list[str] = []
+    for column in sheet.iter(f"{TABLE}table-column"):
+        repeats = min(_repetitions(column, "columns"), _MOST_COLUMNS - len(columns))
+        columns += [column.get(_DEFAULT_STYLE, "")] * repeats
+    for top, left, cell in _ods_cells(sheet):
+        row = cell.getparent()
+        if row is None or cell.tag != _ODS_CELLS[0]:
+            continue
+        of_column = columns[left] if left < len(columns) else ""
+        style = cell.get(f"{TABLE}style-name") or row.get(_DEFAULT_STYLE) or of_column
+        struck = styles.is_struck("table-cell", style) or False
+        lines = [[*styled_texts(line, styles, struck=struck)] for line in cell.iterchildren(f"{TEXT}p")]
+        if any(is_struck and text.strip() for line in lines for text, is_struck in line):
+            rest = "\n".join("".join(blank_for(text) if old else text for text, old in line) for line in lines)
+            places = product(range(_repetitions(row, "rows")), range(_repetitions(cell, "columns")))
+            yield from (((top + down, left + across), rest.strip()) for down, across in places)
 
 
 def _repetitions(element: _Element, kind: str) -> int:
@@ -430,7 +462,7 @@ def _repetitions(element: _Element, kind: str) -> int:
 
 
 def _times(element: _Element, name: str) -> int:
-    number = element.get(f"{_ODS_TABLE}{name}", "")
+    number = element.get(f"{TABLE}{name}", "")
     return int(number) if number.isdecimal() and len(number) < 13 else 1
 
 
@@ -476,7 +508,8 @@ class Sheet:
     All `rows` have the same length. They start at the first filled row and column. `merged` lists the first and the
     last (row, column) of each merged range, counted from 0 in `rows`; only the first cell of a range has the value.
     `note` is the reason why a sheet was not read. `remarks` names cells as spreadsheets do, such as B2.
-    `first_row` is the number of the first row in the spreadsheet. `struck` places the struck-out cells, which are "".
+    `first_row` is the number of the first row in the spreadsheet. `struck` places the cells of which
+    struck-out text is left out.
     """
 
     name: str
@@ -539,15 +572,15 @@ def _sheet(book: CalamineWorkbook, number: int, package: _Package) -> Sheet:
 def _sheet_rows(
     sheet: CalamineSheet, extent: SheetExtent
 ) -> tuple[tuple[tuple[CellValue, ...], ...], frozenset[Position]]:
-    """Return the rows of a sheet, and the positions of its struck-out cells."""
+    """Return the rows of a sheet, and the positions of its cells with struck-out text."""
     rows: list[list[CellValue]] = sheet.to_python()
     struck: set[Position] = set()
     top, left = sheet.start or (0, 0)
-    for (row, column), error in extent.errors.items():
+    for (row, column), text in (*extent.errors.items(), *extent.struck.items()):
         if 0 <= row - top < len(rows) and 0 <= column - left < len(rows[0]):
-            if not error and rows[row - top][column - left] != "":
+            if (row, column) in extent.struck and rows[row - top][column - left] != "":
                 struck.add((row - top, column - left))
-            rows[row - top][column - left] = error
+            rows[row - top][column - left] = text
     return tuple(map(tuple, rows)), frozenset(struck)
 
 

@@ -319,7 +319,10 @@ class SlideWriter:
 
 
 class PptxReader(DocumentReader):
-    """Reads .pptx, .pptm, .ppsx and .potx, without footers, comments and struck-out text. Hidden slides are read and noted."""
+    """Reads .pptx, .pptm, .ppsx and .potx, without footers, comments and struck-out text.
+
+    Hidden slides are read and noted.
+    """
 
     name: ClassVar[str] = "pptx"
     version: ClassVar[int] = 3
