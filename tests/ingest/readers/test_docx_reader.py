@@ -324,3 +324,11 @@ def test_the_deepest_nesting_of_docx_elements_that_the_parser_allows_is_read() -
     assert _read(docx(opening * 80 + paragraph("Deep.") + closing * 80)).text == "Deep."
     pair = f"<w:tr>{cell('a')}<w:tc>"
     assert "Deep." in _read(docx(f"<w:tbl>{pair}" * 80 + paragraph("Deep.") + closing * 80)).text
+
+
+def test_a_raised_number_of_a_word_file_does_not_run_into_the_number_before_it() -> None:
+    raised = '<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>{}</w:t></w:r>'
+    power, area = raised.format("3") + raised.format("2"), "<w:r><w:t xml:space='preserve'> bytes, 5 m</w:t></w:r>"
+    assert (
+        _read(docx(f"<w:p><w:r><w:t>2</w:t></w:r>{power}{area}{raised.format('2')}</w:p>")).text == "2^32 bytes, 5 m2"
+    )

@@ -159,6 +159,13 @@ def test_struck_out_speaker_notes_are_not_read_and_noted() -> None:
     assert (document.text, document.notes) == ("One", ("slide 1 holds struck-out text, which is not read",))
 
 
+def test_a_raised_number_on_a_slide_does_not_run_into_the_number_before_it() -> None:
+    raised = '<a:r><a:rPr baseline="30000"/><a:t>{}</a:t></a:r>'
+    power, area = raised.format("3") + raised.format("2"), "<a:r><a:t> bytes, 5 m</a:t></a:r>"
+    line = f"<a:p><a:r><a:t>2</a:t></a:r>{power}{area}{raised.format('2')}</a:p>"
+    assert _texts(pptx([shape(line)]))[1:] == ["2^32 bytes, 5 m2"]
+
+
 def test_title_authors_and_year_are_taken_from_the_pptx_properties() -> None:
     document = _read(pptx([shape("x")], properties=core("PowerPoint Presentation", "A", "2020-01-01T00:00:00Z")))
     assert document.title == "written"

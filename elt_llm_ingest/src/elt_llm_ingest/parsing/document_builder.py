@@ -20,6 +20,14 @@ def blank_for(struck: str) -> str:
     return " " if struck != struck.strip() else ""
 
 
+_RAISED = re.compile(r"\s?[-+\u2212\u2013]?\d")
+
+
+def is_power(base: str, raised: str) -> bool:
+    """Return whether superscript text would run into the number before it: 10 with a raised 6 is not 106."""
+    return base[-1:].isdigit() and bool(_RAISED.match(raised))
+
+
 def collapse_blanks(text: str) -> str:
     """Return the text with single blanks between words and without empty lines."""
     return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))

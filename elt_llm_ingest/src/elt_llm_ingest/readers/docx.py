@@ -512,7 +512,8 @@ class DocxBodyWriter(OfficeBodyWriter):
                 struck = text.strip() and self._styles.is_struck(element, run)
                 self.left_out |= {STRUCK_OUT} if struck else set()
                 text = blank_for(text) if struck else text
-                read.pieces.append(StyledText(text, is_switched_on(run, "rPr/b"), is_emphasis))
+                raised = word_value(run, "rPr/vertAlign") == "superscript"
+                read.add(text, is_switched_on(run, "rPr/b"), emphasis=is_emphasis, raised=raised)
             elif tag == EQUATION:
                 read.pieces.append(StyledText(linear_equation(child)))
             elif tag in _SIGNS:
@@ -597,7 +598,7 @@ class DocxReader(DocumentReader):
     """Reads Word files, without their headers, footers, comments, deletions, struck-out text and tables of contents."""
 
     name: ClassVar[str] = "docx"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is damaged, encrypted or not a Word file."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from lxml.etree import _Element
 
-from elt_llm_ingest.parsing.document_builder import STRUCK_OUT, DocumentBuilder, blank_for, collapse_blanks
+from elt_llm_ingest.parsing.document_builder import STRUCK_OUT, DocumentBuilder, blank_for, collapse_blanks, is_power
 from elt_llm_ingest.parsing.document_reader import DocumentReader
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
 from elt_llm_ingest.readers.equations import EQUATION, linear_equation
@@ -59,12 +59,15 @@ def plain_text(paragraphs: _Element) -> str:
 
 def paragraph_text(paragraph: _Element) -> str:
     """Return the text of a paragraph with its line breaks."""
-    pieces = []
+    pieces = [""]
     pending = [paragraph]
+    is_raised = False
     while pending:
         element = pending.pop()
         if element.tag == f"{DRAWING}t":
-            pieces.append(element.text or "")
+            was_raised, is_raised = is_raised, _is_raised(element.getparent())
+            power = is_raised and not was_raised and is_power(pieces[-1], element.text or "")
+            pieces += ["^" if power else "", element.text or ""]
         elif element.tag == EQUATION:
             pieces.append(linear_equation(element))
         elif element.tag == f"{DRAWING}br":
@@ -77,6 +80,11 @@ def paragraph_text(paragraph: _Element) -> str:
             pending += reversed(element)
     # A vertical tab is a line break in a title.
     return collapse_blanks("".join(pieces).replace("\v", "\n"))
+
+
+def _is_raised(run: _Element | None) -> bool:
+    look = None if run is None else run.find(f"{DRAWING}rPr")
+    return look is not None and (parse_number(look.get("baseline")) or 0) > 0
 
 
 def slide_lines(body: _Element, styles: Sequence[_Element]) -> Iterator[tuple[str, BlockKind]]:
