@@ -119,6 +119,11 @@ def test_the_text_of_smartart_diagrams_is_read() -> None:
     assert _texts(pptx([frame('<dgm:relIds r:dm="rId9"/>')], extra=extra))[1:] == ["\u2022 a", "\u2022 b"]
 
 
+def test_embedded_objects_of_a_slide_are_noted() -> None:
+    document = _read(pptx([shape("One", kind="title"), frame("<p:oleObj/>")]))
+    assert document.notes == ("slide 2 holds an embedded object, which is not read",)
+
+
 def test_speaker_notes_are_read_with_a_prefix() -> None:
     notes = shape("Say hello.", kind="body") + shape("1", kind="sldNum")
     extra = {

@@ -283,6 +283,18 @@ def test_the_chart_labels_that_a_workbook_stores_are_read(tmp_path: Path) -> Non
     assert document.text.endswith("Chart Growth. Series: Clubs; Categories: 2023, 2024")
 
 
+def test_text_boxes_of_a_workbook_are_read_after_its_tables(tmp_path: Path) -> None:
+    names = f'{_CHART_SPACES} xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+    box = "<sp><txBody><a:p><a:r><a:t>{}</a:t></a:r><a:r><a:t> once.</a:t></a:r></a:p><a:p/></txBody></sp>"
+    replaced = f"<mc:AlternateContent><mc:Fallback>{box.format('Cannot be shown')}</mc:Fallback></mc:AlternateContent>"
+    parts = {
+        "xl/worksheets/_rels/sheet1.xml.rels": _relations("drawing", "../drawings/drawing1.xml"),
+        "xl/drawings/drawing1.xml": f"<wsDr {names}>{box.format('Fees fall due')}{replaced}</wsDr>",
+    }
+    document = _read(tmp_path, _with_parts(xlsx({"S": [["words"]]}), parts))
+    assert document.text.split("\n\n") == ["S", "words", "Text box: Fees fall due once."]
+
+
 def test_comments_with_replies_are_read_once_with_the_names_of_their_authors(tmp_path: Path) -> None:
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     threads = "http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments"

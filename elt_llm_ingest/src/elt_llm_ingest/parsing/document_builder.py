@@ -14,6 +14,8 @@ MAX_TERM_LENGTH = 100
 
 STRUCK_OUT = "holds struck-out text, which is not read"
 
+EMBEDDED = "holds an embedded object, which is not read"
+
 
 def blank_for(struck: str) -> str:
     """Return what remains of struck-out text: a blank if it starts or ends with one, so that no words run together."""

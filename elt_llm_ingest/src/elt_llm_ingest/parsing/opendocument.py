@@ -41,6 +41,11 @@ class OpenStyles:
         line = self._text_property(family, name, f"{STYLE}text-line-through-style")
         return line != "none" if line else None
 
+    def is_raised(self, span: _Element | None) -> bool:
+        """Return whether an element is a span of superscript text."""
+        name = None if span is None else span.get(f"{TEXT}style-name")
+        return self._text_property("text", name, f"{STYLE}text-position").startswith("super")
+
     def _text_property(self, family: str, name: str | None, key: str) -> str:
         texts = (part for style in self._chain(family, name) for part in style.iter(f"{STYLE}text-properties"))
         return next((value for part in texts if (value := part.get(key))), "")

@@ -132,7 +132,7 @@ _NO_AUTHOR = ("openpyxl", "xlsxwriter", "apache poi", "microsoft office user", "
 
 @dataclass(frozen=True)
 class SheetRemarks:
-    """The comments, the chart labels and the formulas of a sheet, as lines of text.
+    """The comments, the text boxes, the chart labels and the formulas of a sheet, as lines of text.
 
     For example, a comment is `Comment on B2 (Ann): Check the fee`. There is one line for each chart, and one for each
     distinct formula.
@@ -227,16 +227,26 @@ def _sheet_remarks(archive: Archive, part: str) -> SheetRemarks:
     targets = _relations(archive, part).values()
     threads = [_thread_lines(archive, name) for kind, name in targets if kind == "threadedComment"]
     notes = [_note_lines(archive, name) for kind, name in targets if kind == "comments"]
+    drawings = [drawing for kind, drawing in targets if kind == "drawing"]
+    boxes = (f"Text box: {text}"[:_LONGEST_REMARK] for drawing in drawings for text in _box_texts(archive, drawing))
     charts = [
         _chart_labels(archive, chart)
-        for kind, drawing in targets
-        if kind == "drawing"
+        for drawing in drawings
         for chart_kind, chart in _relations(archive, drawing).values()
         if chart_kind == "chart"
     ]
     xml = archive.read_member(part)
-    comments = (line for lines in (*threads, *notes) for line in lines)
+    comments = (line for lines in (*threads, *notes, boxes) for line in lines)
     return SheetRemarks((*comments, *filter(None, charts), *xlsx_formulas(xml)), len(_WITHOUT_VALUE.findall(xml)))
+
+
+def _box_texts(archive: Archive, drawing: str) -> Iterator[str]:
+    """Yield the texts of the text boxes and shapes of a sheet, without those that replace what Excel cannot show."""
+    for body in parse_xml(archive.read_member(drawing)).iter("{*}txBody"):
+        lines = ("".join(text.text or "" for text in line.iter("{*}t")) for line in body.iter("{*}p"))
+        text = " ".join(" ".join(lines).split())
+        if text and next(body.iterancestors("{*}Fallback"), None) is None:
+            yield text
 
 
 def _relations(archive: Archive, part: str) -> dict[str, tuple[str, str]]:

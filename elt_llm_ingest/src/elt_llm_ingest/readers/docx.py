@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 
 from lxml.etree import _Element
 
-from elt_llm_ingest.parsing.document_builder import STRUCK_OUT, blank_for, collapse_blanks
+from elt_llm_ingest.parsing.document_builder import EMBEDDED, STRUCK_OUT, blank_for, collapse_blanks
 from elt_llm_ingest.parsing.document_reader import DocumentReader
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
 from elt_llm_ingest.parsing.xml_guard import is_comment
@@ -265,7 +265,11 @@ _ALTERNATIVES = f"{COMPATIBILITY}AlternateContent"
 _TEXTS = (_TEXT, f"{DRAWING}t")
 _SIGNS = {f"{WORD}tab": " ", f"{WORD}ptab": " ", f"{WORD}br": "\n", f"{WORD}cr": "\n", f"{WORD}noBreakHyphen": "-"}
 _NOTES = {f"{WORD}footnoteReference": "footnote", f"{WORD}endnoteReference": "endnote"}
-_OBJECTS = {f"{CHART}chart": "a chart", f"{DIAGRAM}relIds": "a diagram", f"{WORD}object": "an embedded object"}
+_OBJECTS = {
+    f"{CHART}chart": "holds a chart, which is not read",
+    f"{DIAGRAM}relIds": "holds a diagram, which is not read",
+    f"{WORD}object": EMBEDDED,
+}
 # Common symbols of two fonts in Unicode, by their codes in the font as hexadecimal numbers.
 _SYMBOLS = {
     font: dict(zip(map("{:02x}".format, codes), signs, strict=True))
@@ -563,7 +567,7 @@ class DocxBodyWriter(OfficeBodyWriter):
         if element.tag == _RUN:
             self.left_out.add("holds hidden text, which is not read")
         elif element.tag in _OBJECTS:
-            self.left_out.add(f"holds {_OBJECTS[str(element.tag)]}, which is not read")
+            self.left_out.add(_OBJECTS[str(element.tag)])
         elif text := _drawn_text(element):
             read.add(text, bold=None)
         elif text is not None and element.tag == f"{WORD}sym":

@@ -10,7 +10,7 @@ from elt_llm_core.errors import UnreadableDocument
 from lxml.etree import _Element
 
 from elt_llm_ingest.parsing.archive import Archive, open_archive
-from elt_llm_ingest.parsing.document_builder import STRUCK_OUT, blank_for
+from elt_llm_ingest.parsing.document_builder import EMBEDDED, STRUCK_OUT, blank_for, is_power
 from elt_llm_ingest.parsing.document_reader import DocumentReader
 from elt_llm_ingest.parsing.opendocument import NAMES, OFFICE, STYLE, TABLE, TEXT, OpenStyles
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
@@ -53,6 +53,7 @@ _SKIPPED_ELEMENTS = frozenset(
         *(f"{OFFICE}{name}" for name in ("forms", "annotation")),
     )
 )
+_OBJECTS = (f"{DRAW}object", f"{DRAW}object-ole")
 _MANIFEST = "META-INF/manifest.xml"
 
 
@@ -195,6 +196,10 @@ def _read_element(
         read.boxes.append(element)
     elif tag not in _SKIPPED_IN_TEXT and tag != f"{TEXT}note":
         name = element.get(_STYLE_NAME) if tag == f"{TEXT}span" else None
+        before, base = element.getprevious(), read.pieces[-1] if read.pieces else None
+        continues = before is not None and not before.tail and styles.is_raised(before)
+        if base and styles.is_raised(element) and not continues and is_power(base.text, element.text or ""):
+            read.pieces.append(StyledText("^", bold))
         own, own_struck = styles.is_bold("text", name), styles.is_struck("text", name)
         return _element_content(element, bold if own is None else own, struck if own_struck is None else own_struck)
     return []
@@ -229,6 +234,8 @@ class OdtWriter(OfficeBodyWriter):
                 self._write_list(child, "", 1)
             elif child.tag == f"{TABLE}table":
                 self._write_table(child)
+            elif child.tag in _OBJECTS:
+                self.left_out.add(EMBEDDED)
             elif child.get(f"{TEXT}display") == "none":
                 self.left_out.add("holds hidden text, which is not read")
             elif child.tag not in _SKIPPED_ELEMENTS and not is_comment(child):
@@ -381,7 +388,7 @@ class OdtReader(DocumentReader):
     """
 
     name: ClassVar[str] = "odt"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is damaged, encrypted or not a text document."""

@@ -7,7 +7,14 @@ from typing import ClassVar
 
 from lxml.etree import _Element
 
-from elt_llm_ingest.parsing.document_builder import STRUCK_OUT, DocumentBuilder, blank_for, collapse_blanks, is_power
+from elt_llm_ingest.parsing.document_builder import (
+    EMBEDDED,
+    STRUCK_OUT,
+    DocumentBuilder,
+    blank_for,
+    collapse_blanks,
+    is_power,
+)
 from elt_llm_ingest.parsing.document_reader import DocumentReader
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
 from elt_llm_ingest.readers.equations import EQUATION, linear_equation
@@ -281,6 +288,8 @@ class SlideWriter:
             for shape in self._read_part(part).iter(f"{SLIDE}sp"):
                 if placeholder_kind(shape) == "body" and (text := plain_text(shape)):
                     self.builder.add(f"Speaker notes: {text}")
+        if next(slide.iter(f"{SLIDE}oleObj"), None) is not None:
+            self.notes.append(f"slide {number} {EMBEDDED}")
         if self._has_struck:
             self.notes.append(f"slide {number} {STRUCK_OUT}")
 

@@ -154,7 +154,7 @@ class LeanixInventoryReader(DocumentReader):
 class SheetsReader(DocumentReader):
     """Reads .xlsx, .xlsm, .xls and .ods: a page for each sheet, even an empty one.
 
-    Formula cells have their last values. The tables are followed by comments, the labels of charts, and the formulas.
+    Formula cells have their last values. The tables are followed by comments, text boxes, chart labels and formulas.
 
     Hidden sheets are read and noted. If the first sheet is an exported inventory, its fact sheets are read instead.
     Increase `version` also when the text of these fact sheets changes.
