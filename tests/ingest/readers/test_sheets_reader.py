@@ -383,6 +383,20 @@ def test_cells_of_a_workbook_that_are_struck_out_are_not_read_and_noted(tmp_path
     assert document.notes == ("sheet 'Periods' holds struck-out text, which is not read, in 2 cells",)
 
 
+def test_struck_out_words_in_a_cell_of_a_workbook_are_not_read_and_noted(tmp_path: Path) -> None:
+    needs("xlsxwriter")
+    import xlsxwriter
+
+    with xlsxwriter.Workbook(tmp_path / "periods.xlsx") as book:
+        sheet, struck = book.add_worksheet("Periods"), book.add_format({"font_strikeout": True})
+        sheet.write_row(0, 0, ["Record", "Period"])
+        sheet.write(1, 0, "Bill")
+        sheet.write_rich_string(1, 1, struck, "24 ", book.add_format(), "36 months")
+    document = SheetsReader().read(tmp_path / "periods.xlsx")
+    assert document.text == "Periods\n\nRecord | Period\nBill | 36 months"
+    assert document.notes == ("sheet 'Periods' holds struck-out text, which is not read, in 1 cell",)
+
+
 def test_struck_out_rows_and_columns_of_a_workbook_do_not_divide_its_table(tmp_path: Path) -> None:
     needs("openpyxl")
     import openpyxl

@@ -10,7 +10,7 @@ from io import BytesIO
 from itertools import product
 from pathlib import Path
 from posixpath import dirname, join, normpath
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 from elt_llm_core.errors import UnreadableDocument
@@ -43,6 +43,9 @@ _FORMATTED = re.compile(
     rb"<(?:[\w.-]{1,20}:)?c\s([^>]{0,200}\bs=[\"']([0-9]{1,6})[\"'][^>]{0,200})(?<!/)><"
     rb"(?:[\w.-]{1,20}:)?[fiv]"
 )
+_SHARED = re.compile(
+    rb"<(?:[\w.-]{1,20}:)?c\s([^>]{0,200}\bt=[\"']s[\"'][^>]{0,200})><(?:[\w.-]{1,20}:)?v>([0-9]{1,9})<"
+)
 Position = tuple[int, int]
 
 
@@ -69,8 +72,14 @@ class SheetExtent:
         return f"spreads over {self.rows:,} rows and {self.columns:,} columns, more than {MAX_CELLS:,} cells"
 
 
-def xlsx_extent(xml: bytes, struck: frozenset[bytes] = frozenset()) -> SheetExtent:
-    """Measure the filled area of a sheet in the XML of an XLSX file. `struck` has the numbers of struck-out formats."""
+def xlsx_extent(
+    xml: bytes, struck: frozenset[bytes] = frozenset(), strings: Mapping[bytes, str] = MappingProxyType({})
+) -> SheetExtent:
+    """Measure the filled area of a sheet in the XML of an XLSX file.
+
+    `struck` has the numbers of struck-out formats, and `strings` maps the numbers of texts with struck-out words to
+    the rest of these texts.
+    """
     extent = _bounding_box(set(_COLUMN.findall(xml)), set(_ROW.findall(xml)))
     if extent.is_too_large:
         # Only cells with content count, since whole columns may be formatted but empty.
@@ -82,6 +91,9 @@ def xlsx_extent(xml: bytes, struck: frozenset[bytes] = frozenset()) -> SheetExte
     errors = [found for found in _ERROR.findall(xml) if _IS_ERROR in found[0]] if _IS_ERROR in xml else []
     for attributes, value in errors:
         extent.errors |= {place: value.decode("ascii") for place in _positions(attributes)}
+    for attributes, number in _SHARED.findall(xml) if strings else ():
+        if number in strings:
+            extent.struck |= dict.fromkeys(_positions(attributes), strings[number])
     for attributes, style in _FORMATTED.findall(xml) if struck else ():
         extent.struck |= dict.fromkeys(_positions(attributes) if style in struck else (), "")
     return extent
@@ -100,10 +112,24 @@ def _struck_formats(archive: Archive) -> frozenset[bytes]:
     root = parse_xml(archive.read_member(name)) if name else None
     if root is None:
         return frozenset()
-    strikes = [font.find("{*}strike") for font in root.iterfind("{*}fonts/{*}font")]
-    fonts = {f"{n}" for n, on in enumerate(strikes) if on is not None and on.get("val", "1") not in {"0", "false"}}
+    fonts = {f"{n}" for n, font in enumerate(root.iterfind("{*}fonts/{*}font")) if _strikes(font)}
     formats = enumerate(root.iterfind("{*}cellXfs/{*}xf"))
     return frozenset(b"%d" % number for number, one in formats if one.get("fontId") in fonts)
+
+
+def _strikes(font: _Element | None) -> bool:
+    switch = None if font is None else font.find("{*}strike")
+    return switch is not None and switch.get("val", "1") not in {"0", "false"}
+
+
+def _struck_strings(archive: Archive) -> Iterator[tuple[bytes, str]]:
+    """Yield the number of each text of an XLSX file with struck-out words, and the rest of the text."""
+    name = dict(_relations(archive, _WORKBOOK).values()).get("sharedStrings") if _WORKBOOK in archive else None
+    xml = archive.read_member(name) if name else b""
+    for number, text in enumerate(parse_xml(xml).iterfind("{*}si") if b"strike" in xml else ()):
+        runs = [(run.findtext("{*}t") or "", _strikes(run.find("{*}rPr"))) for run in text.iterfind("{*}r")]
+        if any(struck and words.strip() for words, struck in runs):
+            yield b"%d" % number, "".join(blank_for(words) if struck else words for words, struck in runs)
 
 
 def _bounding_box(columns: set[bytes], rows: set[bytes]) -> SheetExtent:
@@ -177,9 +203,9 @@ def _check_package(path: Path) -> _Package:
                 extent.struck = dict(_struck_ods_cells(sheets[number - 1], styles)) if styles.strike_out else {}
             remarks, merged = zip(*map(_ods_contents, sheets), strict=True) if sheets else ((), ())
             return _Package(dict(enumerate(extents)), dict(enumerate(remarks)), dict(enumerate(merged)), metadata)
-        parts, struck = _sheet_parts(archive), _struck_formats(archive)
+        parts, struck, strings = _sheet_parts(archive), _struck_formats(archive), dict(_struck_strings(archive))
         return _Package(
-            {name: xlsx_extent(archive.read_member(part), struck) for name, part in parts.items()},
+            {name: xlsx_extent(archive.read_member(part), struck, strings) for name, part in parts.items()},
             {name: _sheet_remarks(archive, part) for name, part in parts.items()},
             metadata=metadata,
         )
