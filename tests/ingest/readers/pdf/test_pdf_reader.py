@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from elt_llm_core.errors import UnreadableDocument
@@ -15,7 +14,7 @@ from elt_llm_ingest.readers.pdf.reader import (
     measure_typography,
 )
 
-WritePdf = Callable[[list[list[Any]]], Path]
+WritePdf = Callable[..., Path]
 
 
 def _lines(*texts: str, top: float = 700, left: float = 72, size: float = 12) -> list[tuple[float, float, float, str]]:
