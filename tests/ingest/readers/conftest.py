@@ -6,22 +6,27 @@ from pathlib import Path
 import pytest
 
 Placed = tuple[float, float, float, str]
-WritePdf = Callable[[Sequence[Sequence[Placed]]], Path]
+WritePdf = Callable[..., Path]
 
 
 @pytest.fixture
 def write_pdf(tmp_path: Path) -> WritePdf:
-    """Write pages of (left, height, size, text) in Helvetica on paper of 600 x 800 points."""
+    """Write pages of (left, height, size, text) in Helvetica on paper of 600 x 800 points.
 
-    def write(pages: Sequence[Sequence[Placed]]) -> Path:
-        objects = ["<</Type/Catalog/Pages 2 0 R>>", "", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"]
+    `annotations`, such as form fields, are on each page; `form` has further entries of the form.
+    """
+
+    def write(pages: Sequence[Sequence[Placed]], annotations: Sequence[str] = (), form: str = "") -> Path:
+        noted = "".join(f"<</Type/Annot/Rect[9 9 99 29]{annotation}>>" for annotation in annotations)
+        catalog = f"<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[]{form}>>>>"
+        objects = [catalog, "", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"]
         kids = []
         for lines in pages:
             content = "".join(f"BT /F1 {size} Tf {x} {y} Td ({text}) Tj ET\n" for x, y, size, text in lines)
             objects.append(f"<</Length {len(content)}>>stream\n{content}endstream")
             objects.append(
                 f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents {len(objects)} 0 R"
-                "/Resources<</Font<</F1 3 0 R>>>>>>"
+                f"/Resources<</Font<</F1 3 0 R>>>>/Annots[{noted}]>>"
             )
             kids.append(f"{len(objects)} 0 R")
         objects[1] = f"<</Type/Pages/Count {len(kids)}/Kids[{' '.join(kids)}]>>"

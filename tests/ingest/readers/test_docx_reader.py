@@ -324,3 +324,44 @@ def test_the_deepest_nesting_of_docx_elements_that_the_parser_allows_is_read() -
     assert _read(docx(opening * 80 + paragraph("Deep.") + closing * 80)).text == "Deep."
     pair = f"<w:tr>{cell('a')}<w:tc>"
     assert "Deep." in _read(docx(f"<w:tbl>{pair}" * 80 + paragraph("Deep.") + closing * 80)).text
+
+
+def test_a_raised_number_of_a_word_file_does_not_run_into_the_number_before_it() -> None:
+    raised = '<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>{}</w:t></w:r>'
+    power, area = raised.format("3") + raised.format("2"), "<w:r><w:t xml:space='preserve'> bytes, 5 m</w:t></w:r>"
+    assert (
+        _read(docx(f"<w:p><w:r><w:t>2</w:t></w:r>{power}{area}{raised.format('2')}</w:p>")).text == "2^32 bytes, 5 m2"
+    )
+
+
+def test_check_boxes_lists_and_symbols_of_a_word_form_are_read_and_unknown_symbols_noted() -> None:
+    def field(inner: str) -> str:
+        return f'<w:r><w:fldChar w:fldCharType="begin"><w:ffData>{inner}</w:ffData></w:fldChar></w:r>'
+
+    def symbol(font: str, code: str) -> str:
+        return f'<w:r><w:sym w:font="{font}" w:char="{code}"/></w:r>'
+
+    entries = "<w:result w:val='1'/><w:listEntry w:val='Red'/><w:listEntry w:val='Green'/>"
+    runs = (
+        field("<w:checkBox><w:default w:val='0'/><w:checked/></w:checkBox>"),
+        field("<w:checkBox><w:default w:val='1'/><w:checked w:val='0'/></w:checkBox>"),
+        field("<w:checkBox><w:default w:val='1'/></w:checkBox>"),
+        field(f"<w:ddList>{entries}</w:ddList>"),
+        symbol("Symbol", "F0A3") + symbol("Wingdings", "00FE") + symbol("Webdings", "F0FE") + symbol("Symbol", "2264"),
+    )
+    document = _read(docx(f"<w:p>{'<w:r><w:tab/></w:r>'.join(runs)}</w:p>"))
+    assert document.text == "☒ ☐ ☒ Green ≤☑"
+    assert document.notes == (
+        "holds symbols of the font Symbol, which are not read",
+        "holds symbols of the font Webdings, which are not read",
+    )
+
+
+def test_charts_diagrams_and_embedded_objects_of_a_word_file_are_noted() -> None:
+    drawing = "<w:r><w:drawing><a:graphic><a:graphicData>{}</a:graphicData></a:graphic></w:drawing></w:r>"
+    objects = drawing.format("<c:chart/>"), drawing.format("<dgm:relIds/>"), "<w:r><w:object/></w:r>"
+    assert _read(docx(f"<w:p>{''.join(objects)}</w:p>")).notes == (
+        "holds a chart, which is not read",
+        "holds a diagram, which is not read",
+        "holds an embedded object, which is not read",
+    )

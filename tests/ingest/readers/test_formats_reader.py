@@ -57,6 +57,13 @@ def test_headings_in_further_formats_become_sections(tmp_path: Path, suffix: str
     assert "Fees" in [section.title for section in document.sections]
 
 
+def test_an_xml_file_whose_data_are_mainly_in_attributes_is_read_with_a_note(tmp_path: Path) -> None:
+    names = ("Amsterdam", "Berlin", "Copenhagen", "Dublin", "Essen")
+    data = "".join(f'<town name="{name}" country="{name[::-1]}"/>' for name in names)
+    document = _read(tmp_path / "towns.xml", f"<towns>{data}</towns>".encode())
+    assert document.notes == ("only 2 of the 14 different words of the file are in the text",)
+
+
 def test_an_email_has_sender_date_subject_and_thread(tmp_path: Path) -> None:
     document = _read(tmp_path / "mail.eml", email_file("New fees", SENTENCE))
     assert document.title == "New fees"

@@ -152,3 +152,20 @@ def test_title_paragraphs_of_the_official_journal_are_headings(tmp_path: Path) -
     source = "<body><p class='oj-ti-art'>Article 3</p><p class='oj-sti-art'>Definitions</p><p>Words.</p>"
     document = _read(tmp_path, source)
     assert [(one.level, one.title) for one in document.sections] == [(3, "Article 3"), (4, "Definitions")]
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("2<sup>32</sup> bytes, <b>10</b><sup>\u22126</sup> m<sup>2</sup>", "2^32 bytes, 10^\u22126 m2"),
+        ("the 1<sup>st</sup>, in 2019<sup><a class='noteref'>3</a></sup>", "the 1st, in 2019[3]"),
+        ("is <math><mi>x</mi><mo>=</mo><mfrac><mn>1</mn><mn>2</mn></mfrac></math> here", "is x=1/2 here"),
+        (
+            "<math><mfrac><mrow><mi>a</mi><mo>+</mo><msqrt><msup><mi>b</mi><mn>2</mn></msup></msqrt></mrow>"
+            "<msub><mi>c</mi><mi>i</mi></msub></mfrac><munderover><mo>\u2211</mo><mn>1</mn><mi>n</mi></munderover></math>",
+            "(a+\u221a(b^2))/(c_i)\u2211_1^n",
+        ),
+    ],
+)
+def test_raised_numbers_and_equations_of_a_web_page_do_not_run_together(tmp_path: Path, page: str, text: str) -> None:
+    assert _read(tmp_path, f"<body><p>{page}</p>").text == text

@@ -114,6 +114,19 @@ def test_struck_out_text_of_an_odt_file_is_skipped_with_a_note() -> None:
     assert document.notes == ("holds struck-out text, which is not read",)
 
 
+def test_a_raised_number_of_an_odt_file_does_not_run_into_the_number_before_it() -> None:
+    look = '<style:text-properties style:text-position="super 58%"/>'
+    styles = f'<style:style style:name="T1" style:family="text">{look}</style:style>'
+    raised = '<text:span text:style-name="T1">{}</text:span>'
+    power, area = raised.format("3") + raised.format("2"), raised.format("2")
+    assert _read(odt(f"<text:p>2{power} bytes, 5 m{area}</text:p>", automatic=styles)).text == "2^32 bytes, 5 m2"
+
+
+def test_embedded_objects_of_an_odt_file_are_noted() -> None:
+    document = _read(odt("<text:p>x<draw:frame><draw:object/><draw:image/></draw:frame></text:p>"))
+    assert (document.text, document.notes) == ("x", ("holds an embedded object, which is not read",))
+
+
 def test_odt_table_rows_repeat_the_text_of_merged_cells() -> None:
     covered = "<table:covered-table-cell/>"
     header = (

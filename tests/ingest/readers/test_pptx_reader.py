@@ -119,6 +119,11 @@ def test_the_text_of_smartart_diagrams_is_read() -> None:
     assert _texts(pptx([frame('<dgm:relIds r:dm="rId9"/>')], extra=extra))[1:] == ["\u2022 a", "\u2022 b"]
 
 
+def test_embedded_objects_of_a_slide_are_noted() -> None:
+    document = _read(pptx([shape("One", kind="title"), frame("<p:oleObj/>")]))
+    assert document.notes == ("slide 2 holds an embedded object, which is not read",)
+
+
 def test_speaker_notes_are_read_with_a_prefix() -> None:
     notes = shape("Say hello.", kind="body") + shape("1", kind="sldNum")
     extra = {
@@ -134,6 +139,36 @@ def test_a_hidden_slide_is_read_with_a_note_and_a_missing_slide_keeps_its_number
     assert document.notes == ("slide 1 is missing", "slide 2 is hidden")
     assert document.page_at(document.text.index("Two")) == 2
     assert document.page_at(document.text.index("Three")) == 3
+
+
+@pytest.mark.parametrize("strike", ["sngStrike", "dblStrike"])
+def test_struck_out_text_of_a_slide_is_not_read_and_noted(strike: str) -> None:
+    def paragraph(old: str, new: str, look: str = strike) -> str:
+        return f'<a:p><a:r><a:rPr strike="{look}"/><a:t>{old}</a:t></a:r><a:r><a:t>{new}</a:t></a:r></a:p>'
+
+    table = f"<a:tbl><a:tr><a:tc><a:txBody>{paragraph('24 ', '36')}</a:txBody></a:tc>{_cell('months')}</a:tr></a:tbl>"
+    title = shape(paragraph("Old", ""), kind="title")
+    slides = [title + shape(paragraph("24 ", "36 days.")) + frame(table), shape(paragraph("Kept ", "too.", "noStrike"))]
+    document = _read(pptx(slides))
+    assert document.text.split("\n\n") == ["Slide 1", "36 days.", "36 | months", "Slide 2", "Kept too."]
+    assert document.notes == ("slide 1 holds struck-out text, which is not read",)
+
+
+def test_struck_out_speaker_notes_are_not_read_and_noted() -> None:
+    struck = '<a:p><a:r><a:rPr strike="sngStrike"/><a:t>Old.</a:t></a:r></a:p>'
+    extra = {
+        "ppt/slides/_rels/slide1.xml.rels": relations({"notesSlide": "../notesSlides/n.xml"}),
+        "ppt/notesSlides/n.xml": f"<p:notes {NAMES}><p:spTree>{shape(struck, kind='body')}</p:spTree></p:notes>",
+    }
+    document = _read(pptx([shape("One", kind="title")], extra=extra))
+    assert (document.text, document.notes) == ("One", ("slide 1 holds struck-out text, which is not read",))
+
+
+def test_a_raised_number_on_a_slide_does_not_run_into_the_number_before_it() -> None:
+    raised = '<a:r><a:rPr baseline="30000"/><a:t>{}</a:t></a:r>'
+    power, area = raised.format("3") + raised.format("2"), "<a:r><a:t> bytes, 5 m</a:t></a:r>"
+    line = f"<a:p><a:r><a:t>2</a:t></a:r>{power}{area}{raised.format('2')}</a:p>"
+    assert _texts(pptx([shape(line)]))[1:] == ["2^32 bytes, 5 m2"]
 
 
 def test_title_authors_and_year_are_taken_from_the_pptx_properties() -> None:

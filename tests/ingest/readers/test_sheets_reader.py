@@ -283,6 +283,18 @@ def test_the_chart_labels_that_a_workbook_stores_are_read(tmp_path: Path) -> Non
     assert document.text.endswith("Chart Growth. Series: Clubs; Categories: 2023, 2024")
 
 
+def test_text_boxes_of_a_workbook_are_read_after_its_tables(tmp_path: Path) -> None:
+    names = f'{_CHART_SPACES} xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+    box = "<sp><txBody><a:p><a:r><a:t>{}</a:t></a:r><a:r><a:t> once.</a:t></a:r></a:p><a:p/></txBody></sp>"
+    replaced = f"<mc:AlternateContent><mc:Fallback>{box.format('Cannot be shown')}</mc:Fallback></mc:AlternateContent>"
+    parts = {
+        "xl/worksheets/_rels/sheet1.xml.rels": _relations("drawing", "../drawings/drawing1.xml"),
+        "xl/drawings/drawing1.xml": f"<wsDr {names}>{box.format('Fees fall due')}{replaced}</wsDr>",
+    }
+    document = _read(tmp_path, _with_parts(xlsx({"S": [["words"]]}), parts))
+    assert document.text.split("\n\n") == ["S", "words", "Text box: Fees fall due once."]
+
+
 def test_comments_with_replies_are_read_once_with_the_names_of_their_authors(tmp_path: Path) -> None:
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     threads = "http://schemas.microsoft.com/office/spreadsheetml/2018/threadedcomments"
@@ -371,6 +383,20 @@ def test_cells_of_a_workbook_that_are_struck_out_are_not_read_and_noted(tmp_path
     assert document.notes == ("sheet 'Periods' holds struck-out text, which is not read, in 2 cells",)
 
 
+def test_struck_out_words_in_a_cell_of_a_workbook_are_not_read_and_noted(tmp_path: Path) -> None:
+    needs("xlsxwriter")
+    import xlsxwriter
+
+    with xlsxwriter.Workbook(tmp_path / "periods.xlsx") as book:
+        sheet, struck = book.add_worksheet("Periods"), book.add_format({"font_strikeout": True})
+        sheet.write_row(0, 0, ["Record", "Period"])
+        sheet.write(1, 0, "Bill")
+        sheet.write_rich_string(1, 1, struck, "24 ", book.add_format(), "36 months")
+    document = SheetsReader().read(tmp_path / "periods.xlsx")
+    assert document.text == "Periods\n\nRecord | Period\nBill | 36 months"
+    assert document.notes == ("sheet 'Periods' holds struck-out text, which is not read, in 1 cell",)
+
+
 def test_struck_out_rows_and_columns_of_a_workbook_do_not_divide_its_table(tmp_path: Path) -> None:
     needs("openpyxl")
     import openpyxl
@@ -398,4 +424,29 @@ def test_struck_out_rows_and_columns_of_a_workbook_do_not_divide_its_table(tmp_p
 
 def test_struck_out_cells_are_found_in_sheets_with_a_namespace_prefix() -> None:
     xml = b'<x:c r="B2" s="1"><x:v>5</x:v></x:c>'
-    assert xlsx_extent(xml, frozenset((b"1",))).errors == {(1, 1): ""}
+    assert xlsx_extent(xml, frozenset((b"1",))).struck == {(1, 1): ""}
+
+
+def test_struck_out_cells_columns_and_words_of_an_ods_workbook_are_not_read_and_noted(tmp_path: Path) -> None:
+    def style(name: str, family: str, line: str) -> str:
+        line = f'<style:text-properties style:text-line-through-style="{line}"/>'
+        return f'<style:style style:name="{name}" style:family="{family}">{line}</style:style>'
+
+    def cell(text: str, attributes: str = "") -> str:
+        return f'<table:table-cell office:value-type="string" {attributes}><text:p>{text}</text:p></table:table-cell>'
+
+    words = '<text:span text:style-name="T1">24 <text:s/></text:span>36 months'
+    rows = (
+        [cell("Record"), cell("Period"), cell("Old", 'table:style-name="ce2"')],
+        [cell("Bill"), cell(words), cell("1")],
+        [cell("Deed", 'table:style-name="ce1"'), cell("5", 'table:number-columns-repeated="2"')],
+        [cell("Will"), cell("7")],
+    )
+    columns = '<table:table-column table:number-columns-repeated="2"/><table:table-column {}"ce1"/>'
+    content = columns.format("table:default-cell-style-name=") + "".join(
+        f"<table:table-row>{''.join(cells)}</table:table-row>" for cells in rows
+    )
+    styles = style("ce1", "table-cell", "solid") + style("ce2", "table-cell", "none") + style("T1", "text", "solid")
+    document = _read(tmp_path, ods({"Periods": content}, styles), ".ods")
+    assert document.text.splitlines()[2:] == ["Record | Period | Old", "Bill | 36 months", "| 5 | 5", "Will | 7"]
+    assert document.notes == ("sheet 'Periods' holds struck-out text, which is not read, in 3 cells",)

@@ -94,12 +94,13 @@ def _relations(count: int) -> str:
     return f'<Relationships xmlns="{_PACKAGE}">{written}</Relationships>'
 
 
-def ods(sheets: Mapping[str, str]) -> bytes:
-    """An ODS of sheets given as their `<table:table-row>` elements."""
+def ods(sheets: Mapping[str, str], styles: str = "") -> bytes:
+    """An ODS of sheets given as their `<table:table-row>` elements, with these automatic styles."""
     tables = "".join(f'<table:table table:name="{escape(name)}">{rows}</table:table>' for name, rows in sheets.items())
     content = (
         f'<office:document-content xmlns:office="{_OPEN}:office:1.0" xmlns:table="{_OPEN}:table:1.0" '
-        f'xmlns:text="{_OPEN}:text:1.0"><office:body><office:spreadsheet>{tables}</office:spreadsheet></office:body>'
+        f'xmlns:text="{_OPEN}:text:1.0" xmlns:style="{_OPEN}:style:1.0"><office:automatic-styles>{styles}'
+        f"</office:automatic-styles><office:body><office:spreadsheet>{tables}</office:spreadsheet></office:body>"
         "</office:document-content>"
     )
     manifest = f'<manifest:manifest xmlns:manifest="{_OPEN}:manifest:1.0"/>'

@@ -14,10 +14,20 @@ MAX_TERM_LENGTH = 100
 
 STRUCK_OUT = "holds struck-out text, which is not read"
 
+EMBEDDED = "holds an embedded object, which is not read"
+
 
 def blank_for(struck: str) -> str:
     """Return what remains of struck-out text: a blank if it starts or ends with one, so that no words run together."""
     return " " if struck != struck.strip() else ""
+
+
+_RAISED = re.compile(r"\s?[-+\u2212\u2013]?\d")
+
+
+def is_power(base: str, raised: str) -> bool:
+    """Return whether superscript text would run into the number before it: 10 with a raised 6 is not 106."""
+    return base[-1:].isdigit() and bool(_RAISED.match(raised))
 
 
 def collapse_blanks(text: str) -> str:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from html import unescape
 from io import BytesIO
+from itertools import product
 from pathlib import Path
 from posixpath import dirname, join, normpath
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 from elt_llm_core.errors import UnreadableDocument
@@ -25,7 +26,9 @@ from python_calamine import (
 )
 
 from elt_llm_ingest.parsing.archive import Archive, open_archive
+from elt_llm_ingest.parsing.document_builder import blank_for
 from elt_llm_ingest.parsing.document_reader import read_bytes
+from elt_llm_ingest.parsing.opendocument import OFFICE, TABLE, TEXT, OpenStyles, styled_texts
 from elt_llm_ingest.parsing.parsed_document import known_values
 from elt_llm_ingest.parsing.xml_guard import check_xml_members, parse_xml
 
@@ -40,6 +43,9 @@ _FORMATTED = re.compile(
     rb"<(?:[\w.-]{1,20}:)?c\s([^>]{0,200}\bs=[\"']([0-9]{1,6})[\"'][^>]{0,200})(?<!/)><"
     rb"(?:[\w.-]{1,20}:)?[fiv]"
 )
+_SHARED = re.compile(
+    rb"<(?:[\w.-]{1,20}:)?c\s([^>]{0,200}\bt=[\"']s[\"'][^>]{0,200})><(?:[\w.-]{1,20}:)?v>([0-9]{1,9})<"
+)
 Position = tuple[int, int]
 
 
@@ -47,12 +53,13 @@ Position = tuple[int, int]
 class SheetExtent:
     """The size of a sheet's filled area. `errors` maps the (row, column) of a cell, from 0, to its error value.
 
-    The value is "" if the cell is struck out.
+    `struck` maps the position of each cell with struck-out text to the rest of its text.
     """
 
     rows: int = 0
     columns: int = 0
-    errors: dict[tuple[int, int], str] = field(default_factory=dict)
+    errors: dict[Position, str] = field(default_factory=dict)
+    struck: dict[Position, str] = field(default_factory=dict)
 
     @property
     def is_too_large(self) -> bool:
@@ -65,8 +72,14 @@ class SheetExtent:
         return f"spreads over {self.rows:,} rows and {self.columns:,} columns, more than {MAX_CELLS:,} cells"
 
 
-def xlsx_extent(xml: bytes, struck: frozenset[bytes] = frozenset()) -> SheetExtent:
-    """Measure the filled area of a sheet in the XML of an XLSX file. `struck` has the numbers of struck-out formats."""
+def xlsx_extent(
+    xml: bytes, struck: frozenset[bytes] = frozenset(), strings: Mapping[bytes, str] = MappingProxyType({})
+) -> SheetExtent:
+    """Measure the filled area of a sheet in the XML of an XLSX file.
+
+    `struck` has the numbers of struck-out formats, and `strings` maps the numbers of texts with struck-out words to
+    the rest of these texts.
+    """
     extent = _bounding_box(set(_COLUMN.findall(xml)), set(_ROW.findall(xml)))
     if extent.is_too_large:
         # Only cells with content count, since whole columns may be formatted but empty.
@@ -76,12 +89,21 @@ def xlsx_extent(xml: bytes, struck: frozenset[bytes] = frozenset()) -> SheetExte
             {name for cell in filled for name in _ROW.findall(cell)},
         )
     errors = [found for found in _ERROR.findall(xml) if _IS_ERROR in found[0]] if _IS_ERROR in xml else []
-    errors += [(cell, b"") for cell, style in _FORMATTED.findall(xml) if style in struck] if struck else []
     for attributes, value in errors:
-        column, row = _COLUMN.search(b" " + attributes), _ROW.search(b" " + attributes)
-        if column and row:
-            extent.errors[int(row.group(1)) - 1, _column_number(column.group(1)) - 1] = value.decode("ascii")
+        extent.errors |= {place: value.decode("ascii") for place in _positions(attributes)}
+    for attributes, number in _SHARED.findall(xml) if strings else ():
+        if number in strings:
+            extent.struck |= dict.fromkeys(_positions(attributes), strings[number])
+    for attributes, style in _FORMATTED.findall(xml) if struck else ():
+        extent.struck |= dict.fromkeys(_positions(attributes) if style in struck else (), "")
     return extent
+
+
+def _positions(attributes: bytes) -> Iterator[Position]:
+    """Yield the position that the attributes of an XLSX cell state, if any."""
+    column, row = _COLUMN.search(b" " + attributes), _ROW.search(b" " + attributes)
+    if column and row:
+        yield int(row.group(1)) - 1, _column_number(column.group(1)) - 1
 
 
 def _struck_formats(archive: Archive) -> frozenset[bytes]:
@@ -90,10 +112,24 @@ def _struck_formats(archive: Archive) -> frozenset[bytes]:
     root = parse_xml(archive.read_member(name)) if name else None
     if root is None:
         return frozenset()
-    strikes = [font.find("{*}strike") for font in root.iterfind("{*}fonts/{*}font")]
-    fonts = {f"{n}" for n, on in enumerate(strikes) if on is not None and on.get("val", "1") not in {"0", "false"}}
+    fonts = {f"{n}" for n, font in enumerate(root.iterfind("{*}fonts/{*}font")) if _strikes(font)}
     formats = enumerate(root.iterfind("{*}cellXfs/{*}xf"))
     return frozenset(b"%d" % number for number, one in formats if one.get("fontId") in fonts)
+
+
+def _strikes(font: _Element | None) -> bool:
+    switch = None if font is None else font.find("{*}strike")
+    return switch is not None and switch.get("val", "1") not in {"0", "false"}
+
+
+def _struck_strings(archive: Archive) -> Iterator[tuple[bytes, str]]:
+    """Yield the number of each text of an XLSX file with struck-out words, and the rest of the text."""
+    name = dict(_relations(archive, _WORKBOOK).values()).get("sharedStrings") if _WORKBOOK in archive else None
+    xml = archive.read_member(name) if name else b""
+    for number, text in enumerate(parse_xml(xml).iterfind("{*}si") if b"strike" in xml else ()):
+        runs = [(run.findtext("{*}t") or "", _strikes(run.find("{*}rPr"))) for run in text.iterfind("{*}r")]
+        if any(struck and words.strip() for words, struck in runs):
+            yield b"%d" % number, "".join(blank_for(words) if struck else words for words, struck in runs)
 
 
 def _bounding_box(columns: set[bytes], rows: set[bytes]) -> SheetExtent:
@@ -112,7 +148,7 @@ def _column_number(letters: bytes) -> int:
 
 _WORKBOOK = "xl/workbook.xml"
 _PROPERTIES = ("docProps/core.xml", "meta.xml")
-_CONTENT = "content.xml"
+_CONTENT, _STYLES = "content.xml", "styles.xml"
 _PIECE = 65_536
 _WITH_CELLS = re.compile(r"xl/(?:worksheets/)?[^/]{1,200}\.xml|xl/(?:worksheets/)?_rels/[^/]{1,200}\.rels")
 _YEAR = re.compile(r"(?:19|20)\d\d(?=-|$)")
@@ -122,7 +158,7 @@ _NO_AUTHOR = ("openpyxl", "xlsxwriter", "apache poi", "microsoft office user", "
 
 @dataclass(frozen=True)
 class SheetRemarks:
-    """The comments, the chart labels and the formulas of a sheet, as lines of text.
+    """The comments, the text boxes, the chart labels and the formulas of a sheet, as lines of text.
 
     For example, a comment is `Comment on B2 (Ann): Check the fee`. There is one line for each chart, and one for each
     distinct formula.
@@ -157,17 +193,19 @@ def _check_package(path: Path) -> _Package:
                 _check_well_formed(archive, name)
         metadata = _package_metadata(archive)
         if _CONTENT in archive:
-            sheets = list(parse_xml(archive.read_member(_CONTENT)).iter(f"{_ODS_TABLE}table"))
+            roots = [parse_xml(archive.read_member(name)) for name in (_STYLES, _CONTENT) if name in archive]
+            styles, sheets = OpenStyles(*roots), list(roots[-1].iter(f"{TABLE}table"))
             extents = list(map(ods_extent, sheets))
             # The file is refused if one sheet is beyond the limit, since the library loads all sheets at once.
             for number, extent in enumerate(extents, 1):
                 if extent.is_too_large:
                     raise UnreadableDocument(f"is too large: sheet {number} {extent.description}")
+                extent.struck = dict(_struck_ods_cells(sheets[number - 1], styles)) if styles.strike_out else {}
             remarks, merged = zip(*map(_ods_contents, sheets), strict=True) if sheets else ((), ())
             return _Package(dict(enumerate(extents)), dict(enumerate(remarks)), dict(enumerate(merged)), metadata)
-        parts, struck = _sheet_parts(archive), _struck_formats(archive)
+        parts, struck, strings = _sheet_parts(archive), _struck_formats(archive), dict(_struck_strings(archive))
         return _Package(
-            {name: xlsx_extent(archive.read_member(part), struck) for name, part in parts.items()},
+            {name: xlsx_extent(archive.read_member(part), struck, strings) for name, part in parts.items()},
             {name: _sheet_remarks(archive, part) for name, part in parts.items()},
             metadata=metadata,
         )
@@ -215,16 +253,26 @@ def _sheet_remarks(archive: Archive, part: str) -> SheetRemarks:
     targets = _relations(archive, part).values()
     threads = [_thread_lines(archive, name) for kind, name in targets if kind == "threadedComment"]
     notes = [_note_lines(archive, name) for kind, name in targets if kind == "comments"]
+    drawings = [drawing for kind, drawing in targets if kind == "drawing"]
+    boxes = (f"Text box: {text}"[:_LONGEST_REMARK] for drawing in drawings for text in _box_texts(archive, drawing))
     charts = [
         _chart_labels(archive, chart)
-        for kind, drawing in targets
-        if kind == "drawing"
+        for drawing in drawings
         for chart_kind, chart in _relations(archive, drawing).values()
         if chart_kind == "chart"
     ]
     xml = archive.read_member(part)
-    comments = (line for lines in (*threads, *notes) for line in lines)
+    comments = (line for lines in (*threads, *notes, boxes) for line in lines)
     return SheetRemarks((*comments, *filter(None, charts), *xlsx_formulas(xml)), len(_WITHOUT_VALUE.findall(xml)))
+
+
+def _box_texts(archive: Archive, drawing: str) -> Iterator[str]:
+    """Yield the texts of the text boxes and shapes of a sheet, without those that replace what Excel cannot show."""
+    for body in parse_xml(archive.read_member(drawing)).iter("{*}txBody"):
+        lines = ("".join(text.text or "" for text in line.iter("{*}t")) for line in body.iter("{*}p"))
+        text = " ".join(" ".join(lines).split())
+        if text and next(body.iterancestors("{*}Fallback"), None) is None:
+            yield text
 
 
 def _relations(archive: Archive, part: str) -> dict[str, tuple[str, str]]:
@@ -370,9 +418,9 @@ def _joined_ranges(places: Sequence[str], step: tuple[int, int]) -> list[str]:
     return [":".join(ends) for ends in joined]
 
 
-_ODF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
-_ODS_TABLE, _ODS_OFFICE = _ODF % "table", _ODF % "office"
-_ODS_ROW, _ODS_CELLS = f"{_ODS_TABLE}table-row", (f"{_ODS_TABLE}table-cell", f"{_ODS_TABLE}covered-table-cell")
+_DEFAULT_STYLE = f"{TABLE}default-cell-style-name"
+_MOST_COLUMNS = 16_384  # the limit of LibreOffice and Excel
+_ODS_ROW, _ODS_CELLS = f"{TABLE}table-row", (f"{TABLE}table-cell", f"{TABLE}covered-table-cell")
 
 
 def ods_extent(sheet: _Element) -> SheetExtent:
@@ -382,7 +430,7 @@ def ods_extent(sheet: _Element) -> SheetExtent:
         times, column, width = _repetitions(row, "rows"), 0, 0
         for cell in row.iterchildren(*_ODS_CELLS):
             column += _repetitions(cell, "columns")
-            if cell.tag == _ODS_CELLS[0] and (len(cell) or cell.get(f"{_ODS_OFFICE}value-type")):
+            if cell.tag == _ODS_CELLS[0] and (len(cell) or cell.get(f"{OFFICE}value-type")):
                 width = column
         if width:
             extent.columns = max(extent.columns, width)
@@ -400,12 +448,12 @@ def _ods_contents(sheet: _Element) -> tuple[SheetRemarks, list[tuple[Position, P
     merged: list[tuple[Position, Position]] = []
     for row, column, cell in _ods_cells(sheet):
         place = f"{_column_name(column + 1)}{row + 1}"
-        note = cell.find(f"{_ODS_OFFICE}annotation")
+        note = cell.find(f"{OFFICE}annotation")
         if note is not None:
             author = note.findtext("{*}creator") or ""
             text = " ".join("".join(map(str, paragraph.itertext())) for paragraph in note.iterfind("{*}p"))
             comments.append(_remark("Comment on", place, author, text))
-        if formula := cell.get(f"{_ODS_TABLE}formula"):
+        if formula := cell.get(f"{TABLE}formula"):
             formulas.append((place, place, _plain_formula(formula)))
         down, across = (_times(cell, f"number-{kind}-spanned") for kind in ("rows", "columns"))
         if down > 1 or across > 1:
@@ -419,10 +467,30 @@ def _ods_cells(sheet: _Element) -> Iterator[tuple[int, int, _Element]]:
     for line in sheet.iter(_ODS_ROW):
         column = 0
         for cell in line.iterchildren(*_ODS_CELLS):
-            if len(cell) or cell.get(f"{_ODS_TABLE}formula"):
+            if len(cell) or cell.get(f"{TABLE}formula"):
                 yield row, column, cell
             column += _repetitions(cell, "columns")
         row += _repetitions(line, "rows")
+
+
+def _struck_ods_cells(sheet: _Element, styles: OpenStyles) -> Iterator[tuple[Position, str]]:
+    """Yield the position of each cell with struck-out text, and the rest of its text."""
+    columns: list[str] = []
+    for column in sheet.iter(f"{TABLE}table-column"):
+        repeats = min(_repetitions(column, "columns"), _MOST_COLUMNS - len(columns))
+        columns += [column.get(_DEFAULT_STYLE, "")] * repeats
+    for top, left, cell in _ods_cells(sheet):
+        row = cell.getparent()
+        if row is None or cell.tag != _ODS_CELLS[0]:
+            continue
+        of_column = columns[left] if left < len(columns) else ""
+        style = cell.get(f"{TABLE}style-name") or row.get(_DEFAULT_STYLE) or of_column
+        struck = styles.is_struck("table-cell", style) or False
+        lines = [[*styled_texts(line, styles, struck=struck)] for line in cell.iterchildren(f"{TEXT}p")]
+        if any(is_struck and text.strip() for line in lines for text, is_struck in line):
+            rest = "\n".join("".join(blank_for(text) if old else text for text, old in line) for line in lines)
+            places = product(range(_repetitions(row, "rows")), range(_repetitions(cell, "columns")))
+            yield from (((top + down, left + across), rest.strip()) for down, across in places)
 
 
 def _repetitions(element: _Element, kind: str) -> int:
@@ -430,7 +498,7 @@ def _repetitions(element: _Element, kind: str) -> int:
 
 
 def _times(element: _Element, name: str) -> int:
-    number = element.get(f"{_ODS_TABLE}{name}", "")
+    number = element.get(f"{TABLE}{name}", "")
     return int(number) if number.isdecimal() and len(number) < 13 else 1
 
 
@@ -476,7 +544,8 @@ class Sheet:
     All `rows` have the same length. They start at the first filled row and column. `merged` lists the first and the
     last (row, column) of each merged range, counted from 0 in `rows`; only the first cell of a range has the value.
     `note` is the reason why a sheet was not read. `remarks` names cells as spreadsheets do, such as B2.
-    `first_row` is the number of the first row in the spreadsheet. `struck` places the struck-out cells, which are "".
+    `first_row` is the number of the first row in the spreadsheet. `struck` places the cells of which
+    struck-out text is left out.
     """
 
     name: str
@@ -539,15 +608,15 @@ def _sheet(book: CalamineWorkbook, number: int, package: _Package) -> Sheet:
 def _sheet_rows(
     sheet: CalamineSheet, extent: SheetExtent
 ) -> tuple[tuple[tuple[CellValue, ...], ...], frozenset[Position]]:
-    """Return the rows of a sheet, and the positions of its struck-out cells."""
+    """Return the rows of a sheet, and the positions of its cells with struck-out text."""
     rows: list[list[CellValue]] = sheet.to_python()
     struck: set[Position] = set()
     top, left = sheet.start or (0, 0)
-    for (row, column), error in extent.errors.items():
+    for (row, column), text in (*extent.errors.items(), *extent.struck.items()):
         if 0 <= row - top < len(rows) and 0 <= column - left < len(rows[0]):
-            if not error and rows[row - top][column - left] != "":
+            if (row, column) in extent.struck and rows[row - top][column - left] != "":
                 struck.add((row - top, column - left))
-            rows[row - top][column - left] = error
+            rows[row - top][column - left] = text
     return tuple(map(tuple, rows)), frozenset(struck)
 
 

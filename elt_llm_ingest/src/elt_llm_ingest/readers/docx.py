@@ -9,14 +9,16 @@ from typing import ClassVar, NamedTuple
 
 from lxml.etree import _Element
 
-from elt_llm_ingest.parsing.document_builder import STRUCK_OUT, blank_for, collapse_blanks
+from elt_llm_ingest.parsing.document_builder import EMBEDDED, STRUCK_OUT, blank_for, collapse_blanks
 from elt_llm_ingest.parsing.document_reader import DocumentReader
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
 from elt_llm_ingest.parsing.xml_guard import is_comment
 from elt_llm_ingest.readers.equations import EQUATION, linear_equation
 from elt_llm_ingest.readers.headings import bold_heading_level, bullet_of_level, format_number, to_roman
 from elt_llm_ingest.readers.office_package import (
+    CHART,
     COMPATIBILITY,
+    DIAGRAM,
     DRAWING,
     WORD,
     OfficeBodyWriter,
@@ -263,6 +265,19 @@ _ALTERNATIVES = f"{COMPATIBILITY}AlternateContent"
 _TEXTS = (_TEXT, f"{DRAWING}t")
 _SIGNS = {f"{WORD}tab": " ", f"{WORD}ptab": " ", f"{WORD}br": "\n", f"{WORD}cr": "\n", f"{WORD}noBreakHyphen": "-"}
 _NOTES = {f"{WORD}footnoteReference": "footnote", f"{WORD}endnoteReference": "endnote"}
+_OBJECTS = {
+    f"{CHART}chart": "holds a chart, which is not read",
+    f"{DIAGRAM}relIds": "holds a diagram, which is not read",
+    f"{WORD}object": EMBEDDED,
+}
+# Common symbols of two fonts in Unicode, by their codes in the font as hexadecimal numbers.
+_SYMBOLS = {
+    font: dict(zip(map("{:02x}".format, codes), signs, strict=True))
+    for font, codes, signs in (
+        ("Symbol", b"DWabgdmp\xa3\xa5\xae\xb0\xb1\xb3\xb4\xb7\xb9\xbb", "ΔΩαβγδμπ≤∞→°±≥\u00d7•≠≈"),
+        ("Wingdings", b"o\xa8\xdf\xe0\xfb\xfc\xfd\xfe", "☐☐←→✗✓☒☑"),
+    )
+}
 # Elements without visible text: deleted or moved text, properties, ruby annotations and field codes.
 _HIDDEN_ELEMENTS = frozenset(
     (
@@ -273,6 +288,23 @@ _HIDDEN_ELEMENTS = frozenset(
 _PAGES = "{http://schemas.openxmlformats.org/officeDocument/2006/extended-properties}Pages"
 _FIRST_ROW = 0x20
 _WIDEST = 63  # columns, the limit of Word
+
+
+def _drawn_text(element: _Element) -> str | None:
+    """Return the text that Word draws for a symbol, check box or list of an old form; None for any other element.
+
+    It is "" for an unknown symbol.
+    """
+    if element.tag == f"{WORD}sym":
+        code = element.get(f"{WORD}char", "").casefold().removeprefix("f0").removeprefix("00")
+        return _SYMBOLS.get(element.get(f"{WORD}font", ""), {}).get(code, "")
+    if element.tag == f"{WORD}checkBox":
+        state = "default" if element.find(f"{WORD}checked") is None else "checked"
+        return "☒" if is_switched_on(element, state) else "☐"
+    if element.tag == f"{WORD}ddList":
+        chosen = parse_number(word_value(element, "result") or word_value(element, "default")) or 0
+        return "".join(entry.get(VALUE, "") for entry in element.findall(f"{WORD}listEntry")[chosen : chosen + 1])
+    return None
 
 
 class DocxNotes:
@@ -512,7 +544,8 @@ class DocxBodyWriter(OfficeBodyWriter):
                 struck = text.strip() and self._styles.is_struck(element, run)
                 self.left_out |= {STRUCK_OUT} if struck else set()
                 text = blank_for(text) if struck else text
-                read.pieces.append(StyledText(text, is_switched_on(run, "rPr/b"), is_emphasis))
+                raised = word_value(run, "rPr/vertAlign") == "superscript"
+                read.add(text, is_switched_on(run, "rPr/b"), emphasis=is_emphasis, raised=raised)
             elif tag == EQUATION:
                 read.pieces.append(StyledText(linear_equation(child)))
             elif tag in _SIGNS:
@@ -524,10 +557,21 @@ class DocxBodyWriter(OfficeBodyWriter):
                 read.pieces.append(None)
             elif tag == _BOX:
                 self._boxes.append(child)
-            elif tag == _RUN:
-                self.left_out.add("holds hidden text, which is not read")
+            elif not self._styles.is_struck(element, run):
+                self._read_object(child, read)
         numbered = self._styles.numbering(element)
         return read, self._numbering.label(numbered) if numbered else ""
+
+    def _read_object(self, element: _Element, read: OfficeParagraph) -> None:
+        """Add what an element other than text shows, or note that it is not read."""
+        if element.tag == _RUN:
+            self.left_out.add("holds hidden text, which is not read")
+        elif element.tag in _OBJECTS:
+            self.left_out.add(_OBJECTS[str(element.tag)])
+        elif text := _drawn_text(element):
+            read.add(text, bold=None)
+        elif text is not None and element.tag == f"{WORD}sym":
+            self.left_out.add(f"holds symbols of the font {element.get(f'{WORD}font', '')[:40]}, which are not read")
 
     def _write_text(self, paragraph: OfficeParagraph, label: str, kind: BlockKind) -> None:
         """Append a paragraph. If a page starts inside it, the paragraph continues on the new page."""
@@ -597,7 +641,7 @@ class DocxReader(DocumentReader):
     """Reads Word files, without their headers, footers, comments, deletions, struck-out text and tables of contents."""
 
     name: ClassVar[str] = "docx"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is damaged, encrypted or not a Word file."""

@@ -13,7 +13,13 @@ from elt_llm_core.text.outline import Span
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from elt_llm_ingest.parsing.charset import decode
-from elt_llm_ingest.parsing.document_builder import STRUCK_OUT, DefinitionListMarks, DocumentBuilder, blank_for
+from elt_llm_ingest.parsing.document_builder import (
+    STRUCK_OUT,
+    DefinitionListMarks,
+    DocumentBuilder,
+    blank_for,
+    is_power,
+)
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument, find_web_address, find_year, known_values
 from elt_llm_ingest.readers.headings import starts_rule
@@ -106,8 +112,12 @@ _INLINE_TAGS = frozenset(
         *("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i"),
         *("img", "ins", "kbd", "label", "mark", "q", "rb", "rp", "rt", "ruby", "s", "samp", "small", "span"),
         *("strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"),
+        *("math", "semantics", "mrow", "mstyle", "mpadded", "mi", "mn", "mo", "mtext", "mspace", "mfrac", "msqrt"),
+        *("mroot", "msub", "msup", "msubsup", "munder", "mover", "munderover", "mfenced"),
     )
 )
+# The signs between the parts of an equation, as Word writes equations in one line: 1/2, x^2, ∑_(i=1)^n.
+_SIGNS = {"mfrac": "/", "msup": "^", "msub": "_", "msubsup": "_^", "munderover": "_^"}
 _ITEM_TAGS: Mapping[str, BlockKind] = {"li": "list", "dt": "definition", "dd": "definition"}
 # Titles in the HTML of the Official Journal of the European Union, which are paragraphs with these classes.
 _TITLES = {"doc-ti": 1, "ti-section-1": 2, "ti-section-2": 2, "ti-art": 3, "sti-art": 4, "ti-grseq-1": 4}
@@ -404,7 +414,7 @@ class HtmlReader(DocumentReader):
     """Reads .html, .htm and .xhtml files. Files to which a page refers are not read."""
 
     name: ClassVar[str] = "html"
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is not text."""
@@ -428,8 +438,28 @@ def parse_page(data: bytes) -> tuple[LexborHTMLParser, tuple[str, ...]]:
         if match.end() - match.start() > _MOST_ATTRIBUTES and len(match.group().split()) > _MOST_ATTRIBUTES:
             raise UnreadableDocument(f"has a tag with more than {_MOST_ATTRIBUTES:,} attributes")
     tree = LexborHTMLParser(source)
+    if tree.body:
+        _write_equations(tree.body)
     struck = [text for node in _innermost_first(tree.body, _STRUCK) if (text := _strike(node))] if tree.body else []
     return tree, (*notes, STRUCK_OUT) if struck else notes
+
+
+def _write_equations(body: LexborNode) -> None:
+    """Insert signs that keep numbers and the parts of equations apart: 10<sup>6</sup> becomes 10^6, not 106."""
+    for node in body.css("sup")[:_MOST_REMOVED]:
+        base, link = node.prev, node.css_first("a")
+        is_note = link is not None and _note_mark(link)
+        if base is not None and not is_note and is_power(base.text(), node.text()):
+            node.insert_before("^")
+    for node in _innermost_first(body, ", ".join(("msqrt", *_SIGNS))):
+        parts = list(node.iter())
+        for part, sign in zip(parts[1:], _SIGNS.get(node.tag or "", ""), strict=False):
+            part.insert_before(sign)
+        for part in [node] if node.tag == "msqrt" else parts:
+            text = part.text().strip()
+            if node.tag == "msqrt" or (len(text) > 1 and not text.isalnum()):
+                part.insert_before("\u221a(" if node.tag == "msqrt" else "(")
+                part.insert_after(")")
 
 
 def _strike(node: LexborNode) -> str:

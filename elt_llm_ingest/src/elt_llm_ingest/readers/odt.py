@@ -10,8 +10,9 @@ from elt_llm_core.errors import UnreadableDocument
 from lxml.etree import _Element
 
 from elt_llm_ingest.parsing.archive import Archive, open_archive
-from elt_llm_ingest.parsing.document_builder import STRUCK_OUT, blank_for
+from elt_llm_ingest.parsing.document_builder import EMBEDDED, STRUCK_OUT, blank_for, is_power
 from elt_llm_ingest.parsing.document_reader import DocumentReader
+from elt_llm_ingest.parsing.opendocument import NAMES, OFFICE, STYLE, TABLE, TEXT, OpenStyles
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.parsing.xml_guard import is_comment, parse_xml
 from elt_llm_ingest.readers.headings import bold_heading_level, bullet_of_level, format_number
@@ -26,15 +27,8 @@ from elt_llm_ingest.readers.tables import MAX_COLUMNS, may_be_header_row, row_te
 
 Piece: TypeAlias = "tuple[_Element | str, bool | None, bool]"  # and whether it is bold, and struck out
 
-_NAMES = "urn:oasis:names:tc:opendocument:xmlns"
-OFFICE = f"{{{_NAMES}:office:1.0}}"
-TEXT = f"{{{_NAMES}:text:1.0}}"
-TABLE = f"{{{_NAMES}:table:1.0}}"
-DRAW = f"{{{_NAMES}:drawing:1.0}}"
-STYLE = f"{{{_NAMES}:style:1.0}}"
-_FORMAT = f"{{{_NAMES}:xsl-fo-compatible:1.0}}"
+DRAW = f"{{{NAMES}:drawing:1.0}}"
 _STYLE_NAME = f"{TEXT}style-name"
-_MOST_BASES = 20  # the most styles in a chain of styles that are each based on the next
 _DEEPEST = 10
 _LEVELS = (f"{TEXT}list-level-style-number", f"{TEXT}outline-level-style")
 _MOST_REPEATS = 100
@@ -59,6 +53,7 @@ _SKIPPED_ELEMENTS = frozenset(
         *(f"{OFFICE}{name}" for name in ("forms", "annotation")),
     )
 )
+_OBJECTS = (f"{DRAW}object", f"{DRAW}object-ole")
 _MANIFEST = "META-INF/manifest.xml"
 
 
@@ -98,36 +93,20 @@ class ListCounter:
         return f"{own.prefix}{'.'.join(numbers)}{own.suffix}".strip()
 
 
-class OdtStyles:
-    """The styles of content.xml and styles.xml, by style family and name."""
+class OdtStyles(OpenStyles):
+    """The styles of content.xml and styles.xml, with the numbering of lists and headings."""
 
     def __init__(self, *roots: _Element | None) -> None:
-        self._styles: dict[tuple[str, str], _Element] = {}
+        super().__init__(*roots)
         self.lists: dict[str, dict[int, ListLevel]] = {}
         self.outline: dict[int, ListLevel] = {}
         for root in roots:
             if root is None:
                 continue
-            for style in root.iter(f"{STYLE}style"):
-                self._styles[style.get(f"{STYLE}family", ""), style.get(f"{STYLE}name", "")] = style
             for style in root.iter(f"{TEXT}list-style"):
                 self.lists[style.get(f"{STYLE}name", "")] = _list_levels(style)
             for style in root.iter(f"{TEXT}outline-style"):
                 self.outline = _list_levels(style)
-
-    def is_bold(self, family: str, name: str | None) -> bool | None:
-        """Return whether a style of a family such as "text" is bold; None if it and its base styles set no weight."""
-        weight = self._text_property(family, name, f"{_FORMAT}font-weight")
-        return weight in {"bold", "600", "700", "800", "900"} if weight else None
-
-    def is_struck(self, family: str, name: str | None) -> bool | None:
-        """Return whether a style of a family strikes its text out; None if it and its base styles do not set this."""
-        line = self._text_property(family, name, f"{STYLE}text-line-through-style")
-        return line != "none" if line else None
-
-    def _text_property(self, family: str, name: str | None, key: str) -> str:
-        texts = (part for style in self._chain(family, name) for part in style.iter(f"{STYLE}text-properties"))
-        return next((value for part in texts if (value := part.get(key))), "")
 
     def is_a(self, name: str | None, *kinds: str) -> bool:
         """Return whether one of `kinds` occurs in the name of a paragraph style or of a style on which it is based."""
@@ -136,14 +115,6 @@ class OdtStyles:
             if any(kind in own for kind in kinds):
                 return True
         return False
-
-    def _chain(self, family: str, name: str | None) -> Iterator[_Element]:
-        for _ in range(_MOST_BASES):
-            style = self._styles.get((family, name or ""))
-            if style is None:
-                return
-            yield style
-            name = style.get(f"{STYLE}parent-style-name")
 
 
 def _list_levels(parent: _Element) -> dict[int, ListLevel]:
@@ -225,6 +196,10 @@ def _read_element(
         read.boxes.append(element)
     elif tag not in _SKIPPED_IN_TEXT and tag != f"{TEXT}note":
         name = element.get(_STYLE_NAME) if tag == f"{TEXT}span" else None
+        before, base = element.getprevious(), read.pieces[-1] if read.pieces else None
+        continues = before is not None and not before.tail and styles.is_raised(before)
+        if base and styles.is_raised(element) and not continues and is_power(base.text, element.text or ""):
+            read.pieces.append(StyledText("^", bold))
         own, own_struck = styles.is_bold("text", name), styles.is_struck("text", name)
         return _element_content(element, bold if own is None else own, struck if own_struck is None else own_struck)
     return []
@@ -259,6 +234,8 @@ class OdtWriter(OfficeBodyWriter):
                 self._write_list(child, "", 1)
             elif child.tag == f"{TABLE}table":
                 self._write_table(child)
+            elif child.tag in _OBJECTS:
+                self.left_out.add(EMBEDDED)
             elif child.get(f"{TEXT}display") == "none":
                 self.left_out.add("holds hidden text, which is not read")
             elif child.tag not in _SKIPPED_ELEMENTS and not is_comment(child):
@@ -411,7 +388,7 @@ class OdtReader(DocumentReader):
     """
 
     name: ClassVar[str] = "odt"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is damaged, encrypted or not a text document."""
@@ -436,5 +413,5 @@ def _refuse_encrypted(archive: Archive) -> None:
     if _MANIFEST in archive:
         # Older programs write a DOCTYPE without declarations.
         manifest = parse_xml(archive.read_member(_MANIFEST), plain_doctype=True)
-        if next(manifest.iter(f"{{{_NAMES}:manifest:1.0}}encryption-data"), None) is not None:
+        if next(manifest.iter(f"{{{NAMES}:manifest:1.0}}encryption-data"), None) is not None:
             raise UnreadableDocument("is encrypted: a password is needed")

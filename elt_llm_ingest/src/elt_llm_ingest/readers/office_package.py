@@ -17,7 +17,7 @@ from elt_llm_core.store.records import MetadataValue
 from lxml.etree import _Element
 
 from elt_llm_ingest.parsing.archive import Archive, open_archive
-from elt_llm_ingest.parsing.document_builder import DefinitionListMarks, DocumentBuilder, collapse_blanks
+from elt_llm_ingest.parsing.document_builder import DefinitionListMarks, DocumentBuilder, collapse_blanks, is_power
 from elt_llm_ingest.parsing.document_reader import read_bytes
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument, known_values
 from elt_llm_ingest.parsing.xml_guard import check_prolog, parse_xml
@@ -91,6 +91,7 @@ class StyledText(NamedTuple):
     text: str
     bold: bool | None = None
     emphasis: bool = False
+    raised: bool = False
 
 
 @dataclass
@@ -102,6 +103,12 @@ class OfficeParagraph:
     notes: list[tuple[str, _Element]] = field(default_factory=list)
     has_struck: bool = False
     """Whether struck-out text has been left out."""
+
+    def add(self, text: str, bold: bool | None, *, emphasis: bool = False, raised: bool = False) -> None:
+        """Append text. A `^` separates a number and the raised (superscript) number after it: 10^6."""
+        last = next((piece for piece in reversed(self.pieces) if piece and piece.text), StyledText(""))
+        power = raised and not last.raised and is_power(last.text, text)
+        self.pieces.append(StyledText(f"^{text}" if power else text, bold, emphasis, raised))
 
     @property
     def raw(self) -> str:

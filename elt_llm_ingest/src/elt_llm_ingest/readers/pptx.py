@@ -7,7 +7,14 @@ from typing import ClassVar
 
 from lxml.etree import _Element
 
-from elt_llm_ingest.parsing.document_builder import DocumentBuilder, collapse_blanks
+from elt_llm_ingest.parsing.document_builder import (
+    EMBEDDED,
+    STRUCK_OUT,
+    DocumentBuilder,
+    blank_for,
+    collapse_blanks,
+    is_power,
+)
 from elt_llm_ingest.parsing.document_reader import DocumentReader
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument
 from elt_llm_ingest.readers.equations import EQUATION, linear_equation
@@ -33,6 +40,7 @@ _RUNNING_FIELDS = ("slidenum", "datetime")
 _COUNTED = (("arabic", "decimal"), ("alphaLc", "a"), ("alphaUc", "A"), ("romanLc", "i"), ("romanUc", "I"))
 _BULLETS = tuple(f"{DRAWING}{name}" for name in ("buNone", "buChar", "buAutoNum", "buBlip"))
 _TRUE_VALUES = frozenset(("1", "true"))
+_STRIKES = frozenset(("sngStrike", "dblStrike"))
 _TITLES = frozenset(("title", "ctrTitle"))
 _RUNNING_PLACEHOLDERS = frozenset(("dt", "ftr", "sldNum", "hdr", "sldImg"))
 _GROUP = f"{SLIDE}grpSp"
@@ -42,6 +50,15 @@ _PLACES = (f"{SLIDE}spPr/{DRAWING}xfrm", f"{SLIDE}grpSpPr/{DRAWING}xfrm", f"{SLI
 _SAME_ROW = 180_000
 
 
+def blank_struck_text(part: _Element) -> bool:
+    """Empty the struck-out text of a slide, its notes or a diagram. Return whether there was any."""
+    runs = (look.getparent() for look in part.iter(f"{DRAWING}rPr") if look.get("strike") in _STRIKES)
+    texts = [text for run in runs if run is not None for text in run.findall(f"{DRAWING}t") if text.text]
+    for text in texts:
+        text.text = blank_for(text.text or "")
+    return bool(texts)
+
+
 def plain_text(paragraphs: _Element) -> str:
     """Return all text in an element, one line for each paragraph."""
     return "\n".join(filter(None, map(paragraph_text, paragraphs.iter(f"{DRAWING}p"))))
@@ -49,12 +66,15 @@ def plain_text(paragraphs: _Element) -> str:
 
 def paragraph_text(paragraph: _Element) -> str:
     """Return the text of a paragraph with its line breaks."""
-    pieces = []
+    pieces = [""]
     pending = [paragraph]
+    is_raised = False
     while pending:
         element = pending.pop()
         if element.tag == f"{DRAWING}t":
-            pieces.append(element.text or "")
+            was_raised, is_raised = is_raised, _is_raised(element.getparent())
+            power = is_raised and not was_raised and is_power(pieces[-1], element.text or "")
+            pieces += ["^" if power else "", element.text or ""]
         elif element.tag == EQUATION:
             pieces.append(linear_equation(element))
         elif element.tag == f"{DRAWING}br":
@@ -67,6 +87,11 @@ def paragraph_text(paragraph: _Element) -> str:
             pending += reversed(element)
     # A vertical tab is a line break in a title.
     return collapse_blanks("".join(pieces).replace("\v", "\n"))
+
+
+def _is_raised(run: _Element | None) -> bool:
+    look = None if run is None else run.find(f"{DRAWING}rPr")
+    return look is not None and (parse_number(look.get("baseline")) or 0) > 0
 
 
 def slide_lines(body: _Element, styles: Sequence[_Element]) -> Iterator[tuple[str, BlockKind]]:
@@ -234,16 +259,19 @@ def _fills_placeholder(own: _Element, other: _Element) -> bool:
 
 
 class SlideWriter:
-    """Appends slides to a document. `title` is the first slide title that was found."""
+    """Appends slides to a document. `title` is the first slide title that was found, `notes` what is not read."""
 
     def __init__(self, package: OfficePackage) -> None:
         self.builder = DocumentBuilder()
         self.title = ""
+        self.notes: list[str] = []
+        self._has_struck = False
         self._package = package
         self._models: dict[str, PlaceholderModels] = {}
 
     def write(self, name: str, slide: _Element, number: int) -> None:
         """Append a slide as page `number`, counted from 1."""
+        self._has_struck = blank_struck_text(slide)
         models = self._models_of(name)
         tree = slide.find(f"{SLIDE}cSld/{SLIDE}spTree")
         shapes = [] if tree is None else list(shapes_in_order(tree, models))
@@ -256,10 +284,20 @@ class SlideWriter:
         for shape in shapes:
             if shape not in titles:
                 self._write_shape(name, shape, models)
-        notes = self._package.related_part(name, "notesSlide")
-        for shape in () if notes is None else notes.iter(f"{SLIDE}sp"):
-            if placeholder_kind(shape) == "body" and (text := plain_text(shape)):
-                self.builder.add(f"Speaker notes: {text}")
+        for part in self._package.related(name, "notesSlide")[:1]:
+            for shape in self._read_part(part).iter(f"{SLIDE}sp"):
+                if placeholder_kind(shape) == "body" and (text := plain_text(shape)):
+                    self.builder.add(f"Speaker notes: {text}")
+        if next(slide.iter(f"{SLIDE}oleObj"), None) is not None:
+            self.notes.append(f"slide {number} {EMBEDDED}")
+        if self._has_struck:
+            self.notes.append(f"slide {number} {STRUCK_OUT}")
+
+    def _read_part(self, name: str) -> _Element:
+        """Return a part of the package without its struck-out text."""
+        part = self._package.part(name)
+        self._has_struck |= blank_struck_text(part)
+        return part
 
     def _write_shape(self, name: str, shape: _Element, models: PlaceholderModels) -> None:
         body = shape.find(f"{SLIDE}txBody")
@@ -275,10 +313,10 @@ class SlideWriter:
         relations = self._package.relations(name)
         for chart in shape.iter(f"{CHART}chart"):
             if (relation := relations.get(chart.get(f"{RELATION}id", ""))) is not None:
-                self._write_chart(self._package.part(relation.target))
+                self._write_chart(self._read_part(relation.target))
         for diagram in shape.iter(f"{DIAGRAM}relIds"):
             if (relation := relations.get(diagram.get(f"{RELATION}dm", ""))) is not None:
-                for point in self._package.part(relation.target).iter(f"{DIAGRAM}pt"):
+                for point in self._read_part(relation.target).iter(f"{DIAGRAM}pt"):
                     if text := " ".join(plain_text(point).split()):
                         self.builder.add(f"\u2022 {text}", "list", tight=True)
 
@@ -298,14 +336,16 @@ class SlideWriter:
 
 
 class PptxReader(DocumentReader):
-    """Reads .pptx, .pptm, .ppsx and .potx, without footers and comments. Hidden slides are read and noted."""
+    """Reads .pptx, .pptm, .ppsx and .potx, without footers, comments and struck-out text.
+
+    Hidden slides are read and noted.
+    """
 
     name: ClassVar[str] = "pptx"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is damaged, encrypted or not a presentation."""
-        notes = []
         with open_package(path, f"{SLIDE}presentation") as (package, presentation):
             writer = SlideWriter(package)
             relations = package.relations(package.main)
@@ -313,12 +353,12 @@ class PptxReader(DocumentReader):
                 relation = relations.get(entry.get(f"{RELATION}id", ""))
                 if relation is None:
                     writer.builder.start_page()
-                    notes.append(f"slide {number} is missing")
+                    writer.notes.append(f"slide {number} is missing")
                     continue
                 slide = package.part(relation.target)
                 if slide.get("show") in {"0", "false"}:
-                    notes.append(f"slide {number} is hidden")
+                    writer.notes.append(f"slide {number} is hidden")
                 writer.write(relation.target, slide, number)
             title, metadata = read_properties(package.related_part("", "core-properties"))
         title = title or writer.title or path.stem
-        return writer.builder.build(title, {**metadata, "page_unit": "slide"}, tuple(notes))
+        return writer.builder.build(title, {**metadata, "page_unit": "slide"}, tuple(writer.notes))

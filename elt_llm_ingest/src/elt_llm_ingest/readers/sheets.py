@@ -139,7 +139,7 @@ class LeanixInventoryReader(DocumentReader):
     """Reads the first sheet of a workbook as an inventory. Further sheets, such as ReadMe, are ignored."""
 
     name = "leanix_inventory"
-    version = 2
+    version = 3
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is not a workbook or contains no inventory."""
@@ -154,14 +154,14 @@ class LeanixInventoryReader(DocumentReader):
 class SheetsReader(DocumentReader):
     """Reads .xlsx, .xlsm, .xls and .ods: a page for each sheet, even an empty one.
 
-    Formula cells have their last values. The tables are followed by comments, the labels of charts, and the formulas.
+    Formula cells have their last values. The tables are followed by comments, text boxes, chart labels and formulas.
 
     Hidden sheets are read and noted. If the first sheet is an exported inventory, its fact sheets are read instead.
     Increase `version` also when the text of these fact sheets changes.
     """
 
     name: ClassVar[str] = "sheets"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is encrypted, damaged or beyond the limits."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from elt_llm_core.errors import UnreadableDocument
@@ -15,7 +14,7 @@ from elt_llm_ingest.readers.pdf.reader import (
     measure_typography,
 )
 
-WritePdf = Callable[[list[list[Any]]], Path]
+WritePdf = Callable[..., Path]
 
 
 def _lines(*texts: str, top: float = 700, left: float = 72, size: float = 12) -> list[tuple[float, float, float, str]]:
@@ -157,3 +156,29 @@ def test_the_italic_headings_of_a_real_handbook_are_sections(datasets: Path) -> 
         "Stainless Steel Self-Locking Nut",
         "Elastic Stop Nut",
     ]
+
+
+def test_filled_form_fields_and_text_boxes_of_a_pdf_page_are_read_after_its_text(write_pdf: WritePdf) -> None:
+    states = "/AP<</N<</Paid<<>>/Off<<>>>>>>"
+    annotations = [
+        "/Subtype/Widget/FT/Tx/T(form.name)/V(Ada Lovelace)",
+        "/Subtype/Widget/FT/Tx/T(f1)/TU(Date of birth:)/V(10 December)",
+        "/Subtype/Widget/FT/Tx/T(empty)",
+        "/Subtype/Widget/FT/Tx/Ff 8192/T(password)/V(secret)",
+        "/Subtype/Widget/FT/Tx/F 2/T(hidden)/V(unseen)",
+        "/Subtype/Widget/FT/Ch/Ff 131072/T(country)/V(no)/Opt[[(se)(Sweden)][(no)(Norway)]]",
+        f"/Subtype/Widget/FT/Btn/T(fee)/V/Paid/AS/Paid{states}",
+        f"/Subtype/Widget/FT/Btn/T(sent)/V/Off/AS/Off{states}",
+        "/Subtype/FreeText/Contents(Received on 4 May)",
+        "/Subtype/Text/Contents(A comment)",
+    ]
+    document = PdfReader().read(write_pdf([_lines("Application"), _lines("and more")], annotations))
+    entries = "name: Ada Lovelace\nDate of birth: 10 December\ncountry: Norway\nfee: Paid\nReceived on 4 May"
+    assert document.text == f"Application\n\n{entries}\n\nand more\n\n{entries}"
+    assert document.page_at(document.text.index("Ada")) == 1
+
+
+def test_a_form_that_only_adobe_reader_can_show_is_noted(write_pdf: WritePdf) -> None:
+    path = write_pdf([_lines("Please wait...")], form="/XFA[(template)<<>>]")
+    path.write_bytes(path.read_bytes().replace(b"/Catalog", b"/Catalog/NeedsRendering true", 1))
+    assert PdfReader().read(path).notes == ("holds an XFA form, which is not read; print it to a PDF",)

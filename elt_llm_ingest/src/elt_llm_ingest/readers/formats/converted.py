@@ -49,14 +49,14 @@ _DIAGRAM = re.compile(rb"<(?:mxfile|mxGraphModel)\b")
 _DIAGRAM_REACH = 65_536
 _LEAST_TEXT = 0.4  # the share of a text file's distinct words that its conversion must keep; otherwise there is a note
 _WORD = re.compile(r"[^\W\d_]{3,40}")
-_TEXT_FORMATS = frozenset((".json", ".jsonl", ".yaml", ".yml", ".toml", ".typ", ".org"))
+_TEXT_FORMATS = frozenset((".json", ".jsonl", ".yaml", ".yml", ".toml", ".xml", ".typ", ".org"))
 
 
 class ConvertedReader(DocumentReader):
     """Reads many formats with kreuzberg. Nothing is downloaded, and no OCR is done."""
 
     name: ClassVar[str] = "kreuzberg"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     @property
     def identity(self) -> str:

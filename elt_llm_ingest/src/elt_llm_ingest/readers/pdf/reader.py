@@ -20,6 +20,7 @@ from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument, find_year, known_values
 from elt_llm_ingest.readers.headings import kind_of_line, numbered_level, starts_item
+from elt_llm_ingest.readers.pdf.form_fields import page_entries
 from elt_llm_ingest.readers.pdf.layout import (
     CELL_SEPARATOR,
     HYPHEN_AT_LINE_END,
@@ -406,10 +407,13 @@ _FILE_ENDS = (".doc", ".docx", ".indd", ".pdf", ".dvi", ".odt", ".pptx", ".ppt",
 
 
 class PdfReader(DocumentReader):
-    """Reads the text layer of a PDF, and pages without one by OCR if that is on. Not thread-safe, as pdfium is not."""
+    """Reads the text layer of a PDF with its filled form fields, and pages without one by OCR if that is on.
+
+    Not thread-safe, as pdfium is not.
+    """
 
     name: ClassVar[str] = "pdf"
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
 
     def __init__(self, ocr: PageOcr | None = None) -> None:
         self._ocr = ocr
@@ -440,6 +444,8 @@ class _Pages:
         self.unreadable: list[int] = []
         self.read_by_ocr: list[int] = []
         self.ocr_failure = ""
+        pdf.init_forms()
+        self.entries: dict[int, list[str]] = {}
         read = [self._lines(number) for number in range(len(pdf))]
         self.empty = [number for number, lines in enumerate(read, 1) if not lines and number not in self.damaged]
         self.pages = [mark_table_rows(lines) for lines in remove_running_lines(read)]
@@ -452,17 +458,19 @@ class _Pages:
         contents = [page_paragraphs(lines, self._headings(number, lines)) for number, lines in enumerate(self.pages)]
         self._run_ocr(contents)
         known = document_words([paragraph.text for content in contents for paragraph in content])
-        for content in contents:
+        for number, content in enumerate(contents):
             builder.start_page()
             for paragraph in content:
                 paragraph.text = join_hyphenated_words(paragraph.text, known)
-            _add_paragraphs(builder, content)
+            _add_paragraphs(builder, content, resumes=not self.entries.get(number - 1))
+            builder.add_lines(self.entries.get(number, ()))
         properties = self._properties()
         return builder.build(self._title(properties.get("Title", "")), pdf_metadata(properties), self._notes())
 
     def _lines(self, number: int) -> list[PdfLine]:
         try:
             with closing(self.pdf[number]) as page:
+                self.entries[number] = page_entries(page)
                 return page_lines(page)
         except UnreadablePage:
             self.unreadable.append(number + 1)
@@ -529,10 +537,13 @@ class _Pages:
         ]
         if count := self.pdf.count_attachments():
             texts.append(f"{count} attachment{'s are' if count > 1 else ' is'} not read")
+        if self.pdf.get_formtype() == pdfium.FORMTYPE_XFA_FULL:
+            texts.append("holds an XFA form, which is not read; print it to a PDF")
         return tuple(texts)
 
 
-def _add_paragraphs(builder: DocumentBuilder, content: Sequence[PdfParagraph]) -> None:
+def _add_paragraphs(builder: DocumentBuilder, content: Sequence[PdfParagraph], *, resumes: bool) -> None:
+    """Append the paragraphs of a page. If `resumes`, its first may continue the last paragraph of the page before."""
     header = ""
     for number, paragraph in enumerate(content):
         if paragraph.kind == "table":
@@ -546,7 +557,7 @@ def _add_paragraphs(builder: DocumentBuilder, content: Sequence[PdfParagraph]) -
         header = ""
         if paragraph.level:
             builder.add_heading(paragraph.text, paragraph.level)
-        elif not number and builder.end and continues_on_next_page(builder.end, paragraph):
+        elif resumes and not number and builder.end and continues_on_next_page(builder.end, paragraph):
             builder.resume(paragraph.text)
         else:
             builder.add(paragraph.text, paragraph.kind, tight=paragraph.tight)
