@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from elt_llm_core.errors import UnreadableDocument
@@ -404,7 +405,7 @@ def test_struck_out_rows_and_columns_of_a_workbook_do_not_divide_its_table(tmp_p
 
     book = openpyxl.Workbook()
     sheet = book.worksheets[0]
-    rows = [
+    rows: list[list[Any]] = [
         ["Old", "", ""],
         ["Old", "Record", "Years"],
         *([["x", name, 5] for name in ("Bill", "Deed", "Lease", "Will")]),
