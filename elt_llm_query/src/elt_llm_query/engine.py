@@ -249,17 +249,15 @@ class Engine(Closeable):
         request = AnswerRequest(found.searched_for or question, chunks, limits, tuple(history), cancelled, style)
         log = StageLog()
         if self._writer is None:
-            return self._with_version_notes(
-                self._result(question, found, self._quote(request, log, listen), log, started)
-            )
+            return self._note_versions(self._result(question, found, self._quote(request, log, listen), log, started))
         key = (self._pipeline.key, self._writer.key, question, limits, strategy, explain, request.history, style)
         if (known := self._pipeline.caches.answers.get(key)) is not None:
-            return self._with_version_notes(replay_events(known, listen, started))
+            return self._note_versions(replay_events(known, listen, started))
         written = self._writer.answer(request, log, listen)
         result = self._result(question, replace(found, chunks=written.chunks), written.answer, log, started)
         if written.answer.whole and not found.failed:
             self._remember(key, result)
-        return self._with_version_notes(result)
+        return self._note_versions(result)
 
     def search_further(
         self, question: str, chunks: Sequence[RetrievedChunk], ask: Callable[[str], str]
@@ -369,7 +367,7 @@ class Engine(Closeable):
             notes=tuple(dict.fromkeys(notes)),
         )
 
-    def _with_version_notes(self, result: QueryResult) -> QueryResult:
+    def _note_versions(self, result: QueryResult) -> QueryResult:
         """Add a note for each cited document whose file has changed and could not be read since."""
         notes = []
         for generation in self.generations:
