@@ -137,7 +137,7 @@ def test_a_note_reports_that_an_older_version_is_quoted_because_the_changed_file
         run_ingest(data_dir, tmp_path / "ship", collection="ship")
         tall, keel = engine.ask(TALL), engine.ask("What is the keel made of?")
     [note] = set(tall.notes) - set(keel.notes)
-    assert note.startswith("An older version of mast.md is quoted, because the newest version could not be read: ")
+    assert note.startswith("An older version of mast.md is quoted, because the newest version could not be read (")
     fill(data_dir, "ship", SHIP, tmp_path / "ship")
     with opened(data_dir, "ship") as engine:
         assert note not in engine.ask(TALL).notes

@@ -127,7 +127,7 @@ def settings_without_effect(settings: Settings, *, writes: bool) -> list[str]:
 
 EXTRACTIVE = "extractive"
 _STYLE_IGNORED = "The requested style has no effect while no language model is in use."
-_OLDER_VERSION = "An older version of {} is quoted, because the newest version could not be read: {}"
+_OLDER_VERSION = "An older version of {} is quoted, because the newest version could not be read ({})."
 _MODELS_LEFT_OUT = "Enterprise models and inventories were not searched: {}. To search them too, name them."
 
 
