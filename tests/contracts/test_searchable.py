@@ -256,6 +256,7 @@ def test_unknown_chunk_ids_are_refused_or_give_empty_results(index: Searchable) 
         index.nodes(["no such node"])
     assert index.stems(["no such node"]) == [[]]
     assert (index.texts(["no such document"]), index.outlines(["no such document"])) == ({}, {})
+    assert index.outdated(["no such document"]) == {}
 
 
 def test_every_search_method_works_on_an_index_without_chunks(tmp_path: Path) -> None:

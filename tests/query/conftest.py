@@ -75,6 +75,9 @@ class MemoryGeneration(LocalIndex):
     def outlines(self, document_ids: Sequence[str]) -> dict[str, Outline]:
         return dict.fromkeys(document_ids, Outline())
 
+    def outdated(self, _: Sequence[str]) -> dict[str, str]:
+        return {}
+
     def with_broken_vectors(self) -> "MemoryGeneration":
         return replace(self, vector_store=BrokenVectorStore(self.arrays))
 

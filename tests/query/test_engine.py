@@ -129,6 +129,20 @@ def test_many_threads_that_share_an_engine_get_the_same_answers(data_dir: Path) 
             assert [comparable_answer(result) for result in threads.map(engine.ask, questions)] == alone
 
 
+def test_a_note_reports_that_an_older_version_is_quoted_because_the_changed_file_cannot_be_read(
+    data_dir: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "ship" / "mast.md").write_bytes(b"\x00\x01\x02")
+    with opened(data_dir, "ship") as engine:
+        run_ingest(data_dir, tmp_path / "ship", collection="ship")
+        tall, keel = engine.ask(TALL), engine.ask("What is the keel made of?")
+    [note] = set(tall.notes) - set(keel.notes)
+    assert note.startswith("An older version of mast.md is quoted, because the newest version could not be read (")
+    fill(data_dir, "ship", SHIP, tmp_path / "ship")
+    with opened(data_dir, "ship") as engine:
+        assert note not in engine.ask(TALL).notes
+
+
 def test_several_collections_are_ranked_together(data_dir: Path) -> None:
     with opened(data_dir, "ship", "port-north") as engine:
         found = engine.search("mast quay")

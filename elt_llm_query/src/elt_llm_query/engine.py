@@ -127,6 +127,7 @@ def settings_without_effect(settings: Settings, *, writes: bool) -> list[str]:
 
 EXTRACTIVE = "extractive"
 _STYLE_IGNORED = "The requested style has no effect while no language model is in use."
+_OLDER_VERSION = "An older version of {} is quoted, because the newest version could not be read ({})."
 _MODELS_LEFT_OUT = "Enterprise models and inventories were not searched: {}. To search them too, name them."
 
 
@@ -248,15 +249,15 @@ class Engine(Closeable):
         request = AnswerRequest(found.searched_for or question, chunks, limits, tuple(history), cancelled, style)
         log = StageLog()
         if self._writer is None:
-            return self._result(question, found, self._quote(request, log, listen), log, started)
+            return self._note_versions(self._result(question, found, self._quote(request, log, listen), log, started))
         key = (self._pipeline.key, self._writer.key, question, limits, strategy, explain, request.history, style)
         if (known := self._pipeline.caches.answers.get(key)) is not None:
-            return replay_events(known, listen, started)
+            return self._note_versions(replay_events(known, listen, started))
         written = self._writer.answer(request, log, listen)
         result = self._result(question, replace(found, chunks=written.chunks), written.answer, log, started)
         if written.answer.whole and not found.failed:
             self._remember(key, result)
-        return result
+        return self._note_versions(result)
 
     def search_further(
         self, question: str, chunks: Sequence[RetrievedChunk], ask: Callable[[str], str]
@@ -365,6 +366,15 @@ class Engine(Closeable):
             trace=Trace(stages=(*found.stages, *log.stages)),
             notes=tuple(dict.fromkeys(notes)),
         )
+
+    def _note_versions(self, result: QueryResult) -> QueryResult:
+        """Add a note for each cited document whose file has changed and could not be read since."""
+        notes = []
+        for generation in self.generations:
+            cited = {one.source_id: one.source for one in result.citations if one.collection == generation.collection}
+            reasons = generation.outdated(list(cited)) if cited else {}
+            notes += [_OLDER_VERSION.format(cited[identity], reason) for identity, reason in reasons.items()]
+        return result.model_copy(update={"notes": (*result.notes, *notes)}) if notes else result
 
     def _located(self, citations: Sequence[Citation]) -> tuple[Citation, ...]:
         """Return the citations with the page and section where each quote starts, which may differ from its chunk's."""

@@ -87,6 +87,7 @@ def test_a_chunk_or_document_of_another_tenant_cannot_be_read_by_its_id(tmp_path
             restricted.completed([foreign.node_id], vector, None)
         assert not restricted.texts([foreign.document_id])
         assert not restricted.outlines([foreign.document_id])
+        assert not restricted.outdated([foreign.document_id])
         for reference in (foreign.document_id, foreign.source, foreign.title):
             with pytest.raises(UsageError) as refused:
                 restricted.document(reference)

@@ -5,13 +5,16 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from elt_llm_core.collection.lifecycle import publish
 from elt_llm_core.errors import StoreError
+from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.progress import SilentListener
 from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.records import FileRecord, NewDocument, document_id, sha256, version_key
 from elt_llm_core.store.store import Store, open_store
 from hypothesis import given
 from hypothesis import strategies as st
-from stored.shelf import COLLECTION, new_document
+from stored.shelf import COLLECTION, new_document, recipe_of
 
 
 @pytest.fixture
@@ -88,6 +91,23 @@ def test_rows_of_the_files_found_by_a_scan_can_be_stored_replaced_and_deleted(st
     assert store.files.of_collection(record.id)["d1"].size == 9
     store.files.record(record.id, [], ["d1"])
     assert store.files.of_collection(record.id) == {}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "changed", "outdated"), [("failed", True, True), ("failed", False, False), ("ok", True, False)]
+)
+def test_a_document_and_its_parts_are_outdated_if_their_changed_file_could_not_be_read(
+    store: Store, outcome: str, changed: bool, outdated: bool
+) -> None:
+    collection, model = store.collections.get(COLLECTION).id, FakeEmbedding()
+    book, part = new_document("a.xlsx", []), replace(new_document("a.xlsx#fees", []), part="fees")
+    versions = store.documents.with_parts([store.documents.add(collection, book, [part])])
+    number = publish(store, COLLECTION, versions, recipe_of(model), SilentListener()).number
+    digest = b"new" if changed else book.content_hash
+    file = FileRecord(book.document_id, "shelf", "a.xlsx", 1, 2, 3, digest, outcome, "damaged")
+    store.files.record(collection, [file], [])
+    asked = [book.document_id, part.document_id]
+    assert store.documents.outdated(collection, number, asked) == (dict.fromkeys(asked, "damaged") if outdated else {})
 
 
 PARTS = st.lists(st.one_of(st.text(max_size=4), st.binary(max_size=4)), max_size=4)

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from elt_llm_query.extractive.answerer import Answer
 from hypothesis import given
 from hypothesis import strategies as st
@@ -106,6 +107,57 @@ def test_a_table_row_with_the_asked_value_is_quoted_instead_of_a_sentence_withou
     for question in ("How high is the late fee in Berlin?", "How much is the late fee in Berlin?"):
         answer = make_answerer(abstain=False).answer(question, chunks)
         assert [citation.excerpt for citation in answer.citations] == ["| Late fee | 45 euro |"]
+
+
+PUMPS = (
+    "| Model | Rate | Price | Power |\n|---|---|---|---|\n| P-60 | 12 l/min | 249 EUR | 300 W |\n"
+    "| P-80 | 19 l/min | 349 EUR | 550 W |\n| P-90 | 24 l/min | 419 EUR | 700 W |\n"
+)
+ROOMS = "| Room | Seats | Floor |\n|---|---|---|\n| Aurora | 12 | 3 |\n| Borealis | 30 | 1 |\n| Castor | 8 | 3 |\n"
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "labels"),
+    [
+        (PUMPS, "Which model delivers 19 l/min?", ["P-80"]),
+        (PUMPS, "Welches Modell leistet 700 W?", ["P-90"]),
+        (ROOMS, "Which room has 30 seats?", ["Borealis"]),
+        (ROOMS, "Which rooms are on floor 3?", ["Aurora", "Castor"]),
+        (PUMPS, "Which model delivers 9 l/min?", ["P-60", "P-80", "P-90"]),
+    ],
+)
+def test_only_the_table_rows_with_the_value_that_the_question_names_are_quoted(
+    table: str, question: str, labels: list[str]
+) -> None:
+    answer = make_answerer(abstain=False).answer(question, [make_chunk(table)])
+    assert [citation.excerpt.split(" | ")[0].strip("| ") for citation in answer.citations] == labels
+
+
+HOBEL = "| Artikel | Gewicht | Preis pro Tag |\n|---|---|---|\n| Hobel | 2 kg | 9 EUR |\n| Leiter | 5 kg | 12 EUR |\n"
+SUGAR = "| Ingredient | Amount |\n|---|---|\n| Sugar | 200 g |\n| Flour | 500 g |\n"
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "lacks_words"),
+    [
+        (PUMPS, "How much does the P-80 cost?", False),
+        (PUMPS, "What are the costs of the P-80?", False),
+        (HOBEL, "Was kostet Hobel?", False),
+        (HOBEL, "How much does Hobel cost?", False),
+        (SUGAR.replace("200 g", "2 EUR"), "How much does sugar cost?", False),
+        (SUGAR, "How much does sugar cost?", True),
+        (PUMPS, "How much does it cost to clean the P-80?", True),
+        (PUMPS, "How much do pumps cost?", True),
+        (PUMPS.replace("Price", "Price list"), "How much does the P-80 cost?", True),
+    ],
+)
+def test_the_column_of_prices_in_the_named_row_states_what_a_thing_costs(
+    table: str, question: str, lacks_words: bool
+) -> None:
+    answer = make_answerer(abstain=False).answer(question, [make_chunk(table)])
+    evidence = answer.reasoning["evidence"]
+    assert isinstance(evidence, dict)
+    assert (evidence["residue_distance"] > 0) == (evidence["unknown"] > 0) == lacks_words
 
 
 def test_all_table_rows_may_be_quoted_if_the_question_names_no_row() -> None:

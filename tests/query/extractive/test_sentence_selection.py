@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from elt_llm_query.extractive.answerer import choose_sentences, decisive_sentences
+from elt_llm_core.text.stems import KeywordTokeniser
+from elt_llm_query.extractive.answerer import choose_sentences, decisive_sentences, drop_rows_of_other_values
 from elt_llm_query.extractive.confidence import certainty_of
 from elt_llm_query.extractive.evidence import AnswerEvidence
 from elt_llm_query.extractive.sentence_scores import ScoredSentence
 from elt_llm_query.grounding.sentences import SentenceCandidate
+from elt_llm_query.understanding.question import parse_question
 
 AXES = np.eye(8, dtype=np.float32)
 
@@ -124,3 +126,33 @@ def test_no_sentence_is_added_to_a_defining_sentence_unless_the_question_has_two
     sentences = scored(1.0, 1.0, coverage=0.5, support=1.0)
     assert len(choose_sentences(sentences, 3, definition=True)) == 1
     assert len(choose_sentences(sentences, 3, twofold=True, definition=True)) == 2
+
+
+@pytest.mark.parametrize(
+    ("question", "kept"),
+    [
+        ("Which ticket costs 12 EUR?", ["Day"]),
+        ("Which ticket is valid for 3 days?", ["Day"]),
+        ("Which ticket costs 12 EUR, which 30 EUR?", ["Day", "Week"]),
+        ("Which ticket is valid in 3 cities?", ["Day", "Week"]),
+        ("Which ticket costs 2 EUR?", ["Day", "Week"]),
+        ("Which ticket costs 12 EUR 50?", ["Day", "Week"]),
+        ("Which ticket costs 12.5 EUR?", ["Day", "Week"]),
+        ("Which ticket has 2.5 zones?", ["Week"]),
+        ("Which ticket is in rule 2.5?", ["Day", "Week"]),
+        ("Which ticket costs more than 12 EUR?", ["Day", "Week"]),
+        ("Welche Karte kostet mindestens 12 EUR?", ["Day", "Week"]),
+        ("Which ticket doesn't cost 12 EUR?", ["Day", "Week"]),
+    ],
+)
+def test_the_rows_of_a_table_without_the_value_that_the_question_names_are_dropped(
+    question: str, kept: list[str]
+) -> None:
+    prose, *others = scored(1.0, 0.9, 0.8, coverage=0.5)
+    rows = [
+        replace(one, candidate=replace(one.candidate, text=text, kind="row", lead="| Ticket | Price | Days | Zones |"))
+        for one, text in zip(others, ["| Day | 12 EUR | 3 | 1 |", "| Week | 30 EUR | 7 | 2.5 |"], strict=True)
+    ]
+    left = drop_rows_of_other_values(parse_question(question, KeywordTokeniser()), [prose, *rows])
+    assert left[0] is prose
+    assert [one.candidate.text.split()[1] for one in left[1:]] == kept

@@ -127,6 +127,18 @@ def escape_markdown(text: str) -> str:
     return safe.feed(text) + safe.end()
 
 
+def escape_file_name(name: str, beside: str) -> str:
+    """Escape a file name for a paragraph of Markdown in which `beside` is the text from documents.
+
+    A name that could become a link, such as `notes.md`, is shown as code, in which nothing is linked, so that it can be
+    copied unchanged. If the paragraph has backticks already, such a name gets a word joiner.
+    """
+    name = " ".join(name.split())
+    escaped = escape_markdown(name)
+    is_code = JOINER in escaped and "`" not in name + beside
+    return f"`{show_invisible_characters(name)}`" if is_code else escaped
+
+
 def route_link(label: str, route: str) -> str:
     """Return a Markdown link to a path on this server, such as `/v1/documents/3`. Raises ValueError for other paths."""
     is_own = route.startswith("/") and not route.startswith("//") and route.isascii()

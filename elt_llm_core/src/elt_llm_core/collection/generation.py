@@ -132,6 +132,10 @@ class Generation(LocalIndex, Closeable):
         """Return the pages and sections of these documents by document id. Unknown ids are skipped."""
         return self._seen.documents.outlines(self._record.id, self.number, list(dict.fromkeys(document_ids)))
 
+    def outdated(self, document_ids: Sequence[str]) -> dict[str, str]:
+        """Return why the changed file of a document could not be read, for documents of an older version, by id."""
+        return self._seen.documents.outdated(self._record.id, self.number, list(dict.fromkeys(document_ids)))
+
     @property
     def artefact_names(self) -> list[str]:
         """The names of the documents' artefacts, such as `enterprise_model`.

@@ -146,6 +146,10 @@ class RestrictedIndex:
         """Return pages and sections by document id, leaving out documents that are not allowed."""
         return self._index.outlines(self._allowed_documents(document_ids))
 
+    def outdated(self, document_ids: Sequence[str]) -> Mapping[str, str]:
+        """Return why the changed file of an allowed document could not be read, by document id."""
+        return self._index.outdated(self._allowed_documents(document_ids))
+
     @property
     def artefact_names(self) -> Sequence[str]:
         """The names of the artefacts of the allowed documents, such as `enterprise_model`.

@@ -199,6 +199,9 @@ class Searchable(Protocol):
     def outlines(self, document_ids: Sequence[str]) -> Mapping[str, Outline]:
         """Return the pages and sections of these documents by document id. Unknown ids are skipped."""
 
+    def outdated(self, document_ids: Sequence[str]) -> Mapping[str, str]:
+        """Return why the changed file of a document could not be read, for documents of an older version, by id."""
+
     @property
     def artefact_names(self) -> Sequence[str]:
         """The names of the documents' artefacts, such as `enterprise_model`.

@@ -176,6 +176,16 @@ class DocumentTable(DatabaseTable):
             for identity, pages, sections in self._rows_of("v.pages, v.sections", collection, generation, document_ids)
         }
 
+    def outdated(self, collection: int, generation: int, document_ids: Sequence[str]) -> dict[str, str]:
+        """Return why the file of a document, changed after this version, could not be read, by document id."""
+        reason = (
+            "(SELECT f.reason FROM files f JOIN document_versions w ON w.document_id = f.document_id"
+            " WHERE w.id = coalesce(v.part_of, v.id) AND f.collection = v.collection AND f.outcome = 'failed'"
+            " AND f.content_hash <> w.content_hash)"
+        )
+        rows = self._rows_of(reason, collection, generation, document_ids)
+        return {str(identity): str(reason) for identity, reason in rows if reason is not None}
+
     def _rows_of(self, columns: str, collection: int, generation: int, document_ids: Sequence[str]) -> list[Row]:
         if not document_ids:
             return []

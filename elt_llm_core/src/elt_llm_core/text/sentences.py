@@ -29,6 +29,17 @@ LAST_WORD = re.compile(r"[^\s\"“‘«„(\[*_/—–]{0,24}\Z")
 INITIAL = re.compile(r"[A-Z]|(?:[A-Z]\.)+[A-Z]", re.ASCII)
 BARE_MARKER = re.compile(r"\W*(?:(?:\d{1,4}\.)*\d{1,4}|[A-Za-z]|[ivxIVX]{1,6})[.)]\W*")
 ABBREVIATION_REACH = 24  # characters searched before a full stop; no abbreviation is longer
+# An abbreviation of several words, such as "i.d.R.", which may contain spaces: "i. d. R.".
+SEVERAL_WORDS = re.compile(
+    r"(?<![\w.])(?:{})\.".format(
+        "|".join(
+            r"\.\s?".join(map(re.escape, one.split(".")))
+            for one in sorted(TITLES | OPEN_ABBREVIATIONS, key=len, reverse=True)
+            if "." in one
+        )
+    ),
+    re.IGNORECASE,
+)
 
 ITEM_LINE = re.compile(r"\s*(?:[-*+•–▪◦‣●○■□·]\s|#{1,6}\s|>|\|)")
 NUMBER_LINE = re.compile(
@@ -134,6 +145,11 @@ def _is_abbreviated(text: str, sentence_start: int, stop: int, following: str) -
         return True
     found = LAST_WORD.search(before)
     word = found.group() if found else ""
+    for several in SEVERAL_WORDS.finditer(text, stop - len(before), stop + ABBREVIATION_REACH):
+        if several.start() < stop < several.end() - 1:
+            return True
+        if stop == several.end() - 1:
+            word = "".join(several.group()[:-1].split())
     lowered = word.lower()
     if lowered in TITLES:
         return True

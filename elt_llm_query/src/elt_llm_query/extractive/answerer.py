@@ -31,6 +31,7 @@ from elt_llm_query.grounding.citations import Quote, number_quotes
 from elt_llm_query.grounding.claims import ContradictionFinder
 from elt_llm_query.grounding.sentences import (
     ITEM,
+    SentenceCandidate,
     TermWeights,
     columns_of_years,
     local_term_weights,
@@ -245,6 +246,28 @@ def drop_other_rows(question: ParsedQuestion, scored: Scored) -> list[ScoredSent
     return [one for one in scored if _table_of(one) not in tables or is_named(one)]
 
 
+def drop_rows_of_other_values(question: ParsedQuestion, scored: Scored) -> Scored:
+    """If the question names a value in some rows of a table, remove the other rows of this table."""
+    text = fold(question.text)
+    tables = {_table_of(one) for one in scored if _has_asked_value(text, one.candidate)}
+    if not tables or _PATTERNS["bound"].search(text):
+        return scored
+    return [one for one in scored if _table_of(one) not in tables or _has_asked_value(text, one.candidate)]
+
+
+def _has_asked_value(question: str, row: SentenceCandidate) -> bool:
+    """Return whether a folded question has a value of the row: "19 l/min", or a number with its column: "30 seats"."""
+    for cell in row.readable.split("; ")[1:] if row.kind == "row" and row.lead else ():
+        column, _, value = (re.escape(part) for part in fold(cell).partition(": "))
+        if not value.strip("0123456789.,\\"):
+            column = rf"{column.removesuffix('s')}\w{{0,2}}"
+            value = rf"(?:{column} {value}|{value} {column})"
+        found = re.search(rf"(?<![\w.,/-]){value}(?!\w|[.,:/ -]\d)", question)
+        if found and any(map(str.isdigit, found.group())):
+            return True
+    return False
+
+
 def find_asked_row(
     question: ParsedQuestion, scored: Scored, chunks: Sequence[RetrievedChunk], stems: Stems
 ) -> ScoredSentence | None:
@@ -446,7 +469,8 @@ class ExtractiveAnswerer:
         if asked_list:
             quotes, opening = [asked_list.quote()], ""
         else:
-            quotes, opening = self._quote_sentences(context, read, scored, max_sentences, certain=outcome == "answered")
+            rows = drop_rows_of_other_values(parsed, scored)
+            quotes, opening = self._quote_sentences(context, read, rows, max_sentences, certain=outcome == "answered")
         numbers, citations = number_quotes(quotes)
         text = opening + self._write(quotes, numbers)
         certainty = 1.0 if asked_list else certainty_of(evidence, scored)

@@ -185,7 +185,8 @@ def gather_evidence(
     """Gather the evidence for deciding whether to answer. `chosen` has the best of `scored`, at least one, in order."""
     best, question = chosen[0], context.question
     pool = frozenset[str]().union(
-        *(context.stems(f"{chunk.source_title} {chunk.context} {chunk.text}") for chunk in chunks)
+        *(context.stems(f"{chunk.source_title} {chunk.context} {chunk.text}") for chunk in chunks),
+        *(one.stems for one in chosen),
     )
     apart = names_apart(question, best, chunks[best.candidate.chunk])
     unknown_names = _unknown_names(context, pool)

@@ -13,7 +13,13 @@ from elt_llm_core.text.stems import KeywordTokeniser
 from numpy.typing import NDArray
 
 from elt_llm_query.grounding.claims import ContradictionFinder
-from elt_llm_query.grounding.sentences import SentenceCandidate, TermWeights, count_rival_numbers, embed_truncated
+from elt_llm_query.grounding.sentences import (
+    SentenceCandidate,
+    TermWeights,
+    count_rival_numbers,
+    embed_truncated,
+    row_label,
+)
 from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import ParsedQuestion, numbers_of
 
@@ -270,6 +276,7 @@ def _candidate_features(
         headings = context.stems(f"{chunk.context} {chunk.source_title} {candidate.topic}")
         around = (drafts[-1].stems if follows else frozenset()) | headings
         stems = context.stems(candidate.readable_with_question)
+        stems |= _price_stems(context, candidate, stems | headings)
         own = context.stems(candidate.readable) if candidate.under_question else stems
         coverage = context.weights.coverage(context.question.terms, stems)
         added = context.weights.coverage(context.question.terms, stems, around) - coverage
@@ -277,3 +284,18 @@ def _candidate_features(
         support = expected_value_score(context.question, candidate.readable)
         drafts.append(CandidateFeatures(candidate, stems, own, coverage, added, score, support))
     return drafts
+
+
+def _price_stems(context: ScoringContext, row: SentenceCandidate, stems: frozenset[str]) -> frozenset[str]:
+    """Return the stems with which the question asks for a price, such as "cost", if a table row has that price.
+
+    The question must contain all words of the row's label. `stems`, those of the row and its headings, must contain all
+    other words of the question: the price of a pump is not what cleaning the pump costs.
+    """
+    if row.kind != "row" or not _PATTERNS["price_column"].search(fold(row.readable)):
+        return frozenset()
+    asked, label = context.stems(context.question.text), context.stems(row_label(row.text))
+    if not label or not label <= asked:
+        return frozenset()
+    price = asked & context.stems(" ".join(_PATTERNS.words("asks_price")))
+    return price if price.union(stems).issuperset(context.question.terms) else frozenset()

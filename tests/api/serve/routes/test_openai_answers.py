@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from browsing.html_effects import ShownHtml
 from elt_llm_api.serve.actions.openai import (
     ChatMessage,
     ContentPart,
@@ -24,15 +25,17 @@ from elt_llm_core.errors import UsageError
 from elt_llm_core.results import UNCERTAIN_TEXT, Citation, QueryResult, Trace, TraceStage
 from hypothesis import given
 from hypothesis import strategies as some
+from markdown_it import MarkdownIt
+from optional import needs
 
 
-def cited(reference: str, title: str = "Handbook", page: int | None = 3) -> Citation:
+def cited(reference: str, title: str = "Handbook", page: int | None = 3, source: str = "handbook.pdf") -> Citation:
     return Citation(
         reference=reference,
         collection="samples",
         source_id="a" * 32,
         source_title=title,
-        source="handbook.pdf",
+        source=source,
         document_hash="h",
         excerpt="80 points",
         span=(10, 19),
@@ -74,6 +77,20 @@ def test_a_footnote_names_title_section_page_and_file_without_a_link() -> None:
     assert listed.count("\n[") == 2
     assert "[1] Handbook, Grounds, page 3 (handbook" in listed
     assert "](https" not in listed
+
+
+@pytest.mark.parametrize("name", ["handbook.pdf", "notes.md", "src/main.py", "Bericht.Übersicht", "www.fees.pdf"])
+def test_a_file_name_in_a_footnote_can_be_copied_unchanged(name: str) -> None:
+    assert name in footnote_list([cited("[1]", source=name), cited("[1]", source=name)])
+
+
+@pytest.mark.parametrize("name", ["notes.md", "evil.com", "a`b.md", "[x](https:", "<img src=x>.md", "a|b.io", "\\`.md"])
+@pytest.mark.parametrize("title", ["Handbook", "`Hand` book", "A ` b", "evil.md"])
+def test_no_file_name_in_a_footnote_becomes_a_link_or_html(name: str, title: str) -> None:
+    needs("linkify_it")
+    listed = footnote_list([cited("[1]", title, source=name), cited("[2]", source="evil.md")])
+    shown = ShownHtml(MarkdownIt("gfm-like", {"html": True, "linkify": True}).render(listed))
+    assert (shown.active, shown.tags - {"p", "code"}) == ([], set())
 
 
 def test_a_stream_whose_text_equals_the_final_answer_is_not_corrected() -> None:

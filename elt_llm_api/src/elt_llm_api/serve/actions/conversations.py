@@ -6,7 +6,7 @@ from elt_llm_core.text.outline import page_label
 
 from elt_llm_api.serve.access.principal import Forbidden, Principal
 from elt_llm_api.serve.actions.questions import QuestionActions, ScopeRequest
-from elt_llm_api.serve.safe_text import escape_markdown
+from elt_llm_api.serve.safe_text import escape_file_name, escape_markdown
 from elt_llm_api.serve.services import ServiceActions
 
 
@@ -57,9 +57,9 @@ class ConversationActions(ServiceActions):
 def _turn_markdown(turn: ConversationTurn) -> str:
     cited = []
     for one in turn.result.citations:
-        place = ", ".join(filter(None, [one.source, page_label(one.source, one.page, one.section)]))
-        quote = _safe_line(one.excerpt)
-        cited.append(f"- {one.reference} {_safe_line(one.source_title)} ({_safe_line(place)}): “{quote}”")
+        title, page = one.source_title, page_label(one.source, one.page, one.section)
+        place = ", ".join(filter(None, [escape_file_name(one.source, title), _safe_line(page)]))
+        cited.append(f"- {one.reference} {_safe_line(title)} ({place}): “{_safe_line(one.excerpt)}”")
     parts = [f"## {_safe_line(turn.asked)}", escape_markdown(turn.result.answer), "\n".join(cited)]
     return "\n\n".join(filter(None, parts))
 

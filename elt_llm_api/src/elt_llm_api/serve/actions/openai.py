@@ -32,13 +32,13 @@ from elt_llm_api.serve.actions.questions import (
     raise_if_abandoned,
 )
 from elt_llm_api.serve.errors import NotFound
-from elt_llm_api.serve.safe_text import escape_markdown
+from elt_llm_api.serve.safe_text import escape_file_name, escape_markdown
 from elt_llm_api.serve.services import ServiceActions
 
 Places = Literal["annotations", "footnotes", "both"]
 _FOOTNOTES = "\n\nSources:\n"
 _FOOTNOTE = re.compile(r"\[\d{1,4}\] ")
-_MAX_LINE = 200  # characters of a footnote
+_MAX_PLACE = 200  # characters of title, section and page in a footnote
 _CHECKED_ANSWER = "\n\n---\n\nThe sources support this:\n\n"
 RESTART_TEXT = "\n\n---\n\nThe answer above was not good enough; here is another:\n\n"
 FIRST_ANSWER_TEXT = "\n\n---\n\nThe first answer was the better one:\n\n"
@@ -92,7 +92,12 @@ def remaining_text(sent: str, result: QueryResult) -> str:
 
 def footnote_list(citations: Sequence[Citation]) -> str:
     """Return the numbered sources as a plain list, for clients that only show text."""
-    lines = dict.fromkeys(_footnote_line(citation) for citation in citations)
+    places = [_place_of(citation) for citation in citations]
+    beside = "".join([*places, *(citation.source for citation in citations)])
+    lines = dict.fromkeys(
+        f"{citation.reference} {escape_markdown(place)[:_MAX_PLACE]} ({escape_file_name(citation.source, beside)})"
+        for citation, place in zip(citations, places, strict=True)
+    )
     return _FOOTNOTES + "\n".join(lines) if lines else ""
 
 
@@ -128,11 +133,10 @@ def citation_annotations(text: str, citations: Sequence[Citation]) -> list[dict[
     return [{"type": "url_citation", "url_citation": one} for one in annotations]
 
 
-def _footnote_line(citation: Citation) -> str:
+def _place_of(citation: Citation) -> str:
     page = page_label(citation.source, citation.page)
     parts = dict.fromkeys([citation.source_title, citation.section or "", page])
-    text = escape_markdown(" ".join(f"{', '.join(filter(None, parts))} ({citation.source})".split()))
-    return f"{citation.reference} {text[:_MAX_LINE]}"
+    return " ".join(", ".join(filter(None, parts)).split())
 
 
 _PARAMETERS = tomllib.loads(Path(__file__).with_name("openai_parameters.toml").read_text(encoding="utf-8"))
