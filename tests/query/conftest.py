@@ -34,7 +34,7 @@ MakeGeneration = Callable[..., "MemoryGeneration"]
 @dataclass(frozen=True)
 class MemoryPassport:
     fingerprint: EmbeddingFingerprint
-    chunker: str = "markdown-2:200:32:512"
+    chunker: str = "markdown-3:200:32:512"
 
 
 class BrokenVectorStore(ExactVectorStore):

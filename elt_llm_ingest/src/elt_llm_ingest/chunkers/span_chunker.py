@@ -188,7 +188,7 @@ class SpanChunker(NodeParser):
     """
 
     strategy: ClassVar[str]
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     chunk_size: int
     chunk_overlap: int
     table_chunk_size: int
