@@ -8,6 +8,7 @@ from typing import NoReturn
 import pytest
 from elt_llm_core.collection.lifecycle import drop, open_generation
 from elt_llm_core.errors import IngestError
+from elt_llm_core.models.embedded import EmbeddedMiniLm
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.records import StoredDocument
@@ -63,6 +64,22 @@ def test_a_second_ingest_of_unchanged_files_publishes_no_generation(place: Works
         assert again.collection_hash == first.collection_hash
         assert set(statuses(again).values()) == {"unchanged"}
     assert embedding.calls == 0
+
+
+def test_a_note_warns_once_that_the_embedding_model_was_trained_on_english_if_most_documents_are_in_another_language(
+    place: Workspace, tmp_path: Path
+) -> None:
+    german = "Die Gebühr für die Anmeldung ist von jedem Verein bis zum Ende des Monats zu zahlen."
+    docs = write_files(tmp_path / "docs", {"a.md": german, "b.md": f"{german} Das gilt auch für Gäste.", "c.md": ""})
+    report = run_ingest(place, docs, embedding=EmbeddedMiniLm())
+    (note,) = report.notes
+    assert note.startswith("Most documents (2 of 2) are not in English, but the embedding model all-MiniLM-L6-v2 was")
+    assert note.endswith(f"and run elt-llm ingest -c {COLLECTION} --rebuild.")
+    assert run_ingest(place, docs, embedding=EmbeddedMiniLm()).notes == ()
+    english = "The fee for the registration is paid by each of the clubs before the end of the month."
+    write_files(docs, {"d.md": english, "e.md": f"{english} This is also for guests."})
+    assert run_ingest(place, docs, embedding=EmbeddedMiniLm()).notes == ()
+    assert run_ingest(tmp_path / "other", docs / "a.md").notes == ()
 
 
 def test_the_collection_hash_does_not_depend_on_file_order_or_embedding_batches(tmp_path: Path, docs: Path) -> None:

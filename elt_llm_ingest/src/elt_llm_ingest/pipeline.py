@@ -30,6 +30,7 @@ from elt_llm_core.utilities import Failpoint, failpoint
 from elt_llm_ingest.leanix.model_check import check_models
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.run.enrichment import ContextWriter, create_context_writer, enrich_versions, enriched_extraction
+from elt_llm_ingest.run.language_note import language_notes
 from elt_llm_ingest.run.reading import FileReading
 from elt_llm_ingest.run.report import IngestReport
 from elt_llm_ingest.run.scan import (
@@ -192,6 +193,11 @@ class _Run:
         row = self._store.generations.get(record.id, record.published) if record.published is not None else None
         against = self._request.check_against
         notes, model = check_models(self._store, record.name, against) if row else ((), None)
+        if embedded is not None:
+            notes = (
+                *notes,
+                *language_notes(record.name, published_documents(self._store, record).values(), self._embedding),
+            )
         return IngestReport(
             collection=record.name,
             files=tuple(file_outcomes(self._store, sources, scanned, self._files)),

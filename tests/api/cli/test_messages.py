@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from elt_llm_api.cli import COMMANDS, run
-from malformed.seeds import pdf
+from malformed.seeds import one_page, pdf, stream
 from processes.command_line import FAKE, CommandLine, run_here
 from stored.folders import write_files
 
@@ -60,10 +60,7 @@ def test_a_skipped_file_is_listed_with_a_relative_path(
 
 def test_a_page_without_text_layer_is_reported_with_a_hint(elt_llm: CommandLine, notes: Callable[..., Path]) -> None:
     folder = notes(mast="The mast is twelve metres tall.")
-    page = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]>>"
-    (folder / "scan.pdf").write_bytes(
-        pdf([b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Kids[3 0 R]/Count 1>>", page])
-    )
+    (folder / "scan.pdf").write_bytes(pdf(one_page(stream(b"60 60 m 200 200 l S"))))
     shown = elt_llm.done("ingest", "notes", "-c", "ship").out
     assert "page 1 has no text layer" in shown
     assert "set ingest.ocr to true" in shown

@@ -18,6 +18,10 @@ NUMBERED = _words("words_before_numbers")
 ITEM_CONJUNCTIONS = _words("item_conjunctions")
 _DATED = [code for code in languages() if load_language(code).full_stop_after_day]
 MONTHS = frozenset(month_numbers(_DATED))
+STREETS = tuple(_words("street_endings"))
+BEFORE_ORDINALS = _words("words_before_ordinals")
+AFTER_ORDINALS = _words("words_after_ordinals")
+DOCUMENT_PARTS = _words("document_parts")
 
 # ruff: noqa: RUF001 - this file needs look-alike quotes and full stops.
 
@@ -150,11 +154,23 @@ def _is_abbreviated(text: str, sentence_start: int, stop: int, following: str) -
             return True
         if stop == several.end() - 1:
             word = "".join(several.group()[:-1].split())
-    lowered = word.lower()
-    if lowered in TITLES:
+    forms = {word, word.lower()}
+    if forms & TITLES:
         return True
-    if lowered in REFERENCES:
+    if forms & REFERENCES or word.lower().endswith(STREETS):
         return following[:1].isdigit() or (len(following) == 1 and following.lower() not in STARTERS)
-    if lowered in OPEN_ABBREVIATIONS or INITIAL.fullmatch(word):
+    if forms & OPEN_ABBREVIATIONS or INITIAL.fullmatch(word):
         return following != "" and following.lower() not in STARTERS
-    return word.isdigit() and len(word) <= 2 and following.lower() in MONTHS
+    return word.isdigit() and _is_ordinal(before.removesuffix(word), word, following)
+
+
+def _is_ordinal(before: str, number: str, following: str) -> bool:
+    """Return whether a full stop after the number makes it an ordinal, as in "3. Mai" and "im 4. Quartal"."""
+    if following.lower() in MONTHS:
+        return len(number) <= 2
+    if len(number) > 3 or not following[:1].isupper():
+        return False
+    preceding = "".join(before.split()[-1:]).lower()
+    if preceding in BEFORE_ORDINALS:
+        return following.lower() not in STARTERS
+    return following.lower() in AFTER_ORDINALS and preceding not in DOCUMENT_PARTS

@@ -83,7 +83,7 @@ def test_a_missing_language_is_reported_with_the_package_to_install(scan: Path, 
 
 
 def test_a_note_reports_a_page_on_which_ocr_finds_no_text(tmp_path: Path, options: ReaderOptions) -> None:
-    (tmp_path / "empty.pdf").write_bytes(pdf(one_page(stream(b""))))
+    (tmp_path / "empty.pdf").write_bytes(pdf(one_page(stream(b"60 60 m 200 200 l S"))))
     document = read(tmp_path / "empty.pdf", options)
     assert document.text == ""
     assert document.notes == ("page 1 has no text layer; OCR found nothing",)

@@ -13,6 +13,7 @@ from elt_llm_ingest.readers.pdf.reader import (
     headings_by_typography,
     measure_typography,
 )
+from malformed.seeds import one_page, pdf, stream
 
 WritePdf = Callable[..., Path]
 
@@ -108,13 +109,22 @@ def test_a_sentence_that_continues_over_a_page_break_is_joined_and_both_pages_ar
     assert document.page_at(document.text.index("end on")) == 2
 
 
-def test_a_note_reports_pages_without_a_text_layer(write_pdf: WritePdf) -> None:
+def test_a_note_reports_blank_pages(write_pdf: WritePdf) -> None:
     words = _lines("Words.")
     document = PdfReader().read(write_pdf([words, [], words, [], [], [], words]))
-    assert document.notes == ("pages 2, 4-6 have no text layer",)
+    assert document.notes == ("pages 2, 4-6 are blank",)
     assert len(document.pages) == 7
     empty = PdfReader().read(write_pdf([[]]))
-    assert (empty.text, empty.notes, empty.title) == ("", ("page 1 has no text layer",), "written")
+    assert (empty.text, empty.notes, empty.title) == ("", ("page 1 is blank",), "written")
+
+
+def test_a_page_with_only_a_space_is_blank_and_one_with_a_drawing_has_no_text_layer(tmp_path: Path) -> None:
+    def notes(content: bytes) -> tuple[str, ...]:
+        (tmp_path / "page.pdf").write_bytes(pdf(one_page(stream(content))))
+        return PdfReader().read(tmp_path / "page.pdf").notes
+
+    assert notes(b"BT /F 12 Tf 60 700 Td ( ) Tj ET") == ("page 1 is blank",)
+    assert notes(b"60 60 m 200 200 l S") == ("page 1 has no text layer",)
 
 
 def test_the_page_numbers_of_a_span_are_formatted_as_ranges() -> None:

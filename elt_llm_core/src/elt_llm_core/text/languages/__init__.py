@@ -24,13 +24,14 @@ WORD_LISTS = frozenset(
     stopwords letter_pairs endings articles quantifiers determiners prepositions conjunctions subordinators relatives
     pronouns permissions modals conditionals be have do negations negators adverbs plain_adjectives weekdays
     document_parts title_abbreviations reference_abbreviations open_abbreviations sentence_starters words_before_numbers
-    """.split()  # noqa: SIM905 - a literal list has one name on each of thirty lines
+    words_before_ordinals words_after_ordinals street_endings
+    """.split()  # noqa: SIM905 - a literal list has one name on each of over thirty lines
 )
 
 
 @dataclass(frozen=True)
 class Language:
-    """The rules and word lists of one language. Words are in lower case and in the order of the file."""
+    """The rules and word lists of one language. Words are in the order of the file, and mostly in lower case."""
 
     code: str
     name: str

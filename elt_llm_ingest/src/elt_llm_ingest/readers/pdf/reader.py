@@ -99,10 +99,18 @@ def _split_paragraph(lines: Sequence[str]) -> list[PdfParagraph]:
     return paragraphs
 
 
-def _render_page(page: pypdfium2.PdfPage) -> tuple[int, bytes]:
-    """Render a page in grey as PGM; return the dots per inch (fewer for a huge page) and the picture."""
+def _is_blank(page: pypdfium2.PdfPage) -> bool:
+    """Return whether nothing is visible on a page. False for pages with pictures, which take long to render."""
+    if any(part.type == pdfium.FPDF_PAGEOBJ_IMAGE for part in page.get_objects()):
+        return False
+    _, picture = _render_page(page, _POINTS_PER_INCH)
+    return not picture.partition(b"255\n")[2].strip(b"\xff")
+
+
+def _render_page(page: pypdfium2.PdfPage, most: int = DOTS_PER_INCH) -> tuple[int, bytes]:
+    """Render a page in grey as PGM; return the dots per inch (fewer than `most` for a huge page) and the picture."""
     inches = max(page.get_width() * page.get_height() / _POINTS_PER_INCH**2, 1e-6)
-    dots = max(1, min(DOTS_PER_INCH, int((_MAX_PIXELS / inches) ** 0.5)))
+    dots = max(1, min(most, int((_MAX_PIXELS / inches) ** 0.5)))
     with closing(page.render(scale=dots / _POINTS_PER_INCH, grayscale=True)) as bitmap:
         width, height, stride = bitmap.width, bitmap.height, bitmap.stride
         shades = memoryview(bytes(bitmap.buffer))
@@ -442,12 +450,14 @@ class _Pages:
         self.pdf, self.name, self.ocr = pdf, name, ocr
         self.damaged: list[int] = []
         self.unreadable: list[int] = []
+        self.blank: list[int] = []
         self.read_by_ocr: list[int] = []
         self.ocr_failure = ""
         pdf.init_forms()
         self.entries: dict[int, list[str]] = {}
         read = [self._lines(number) for number in range(len(pdf))]
-        self.empty = [number for number, lines in enumerate(read, 1) if not lines and number not in self.damaged]
+        noted = {*self.damaged, *self.blank}
+        self.empty = [number for number, lines in enumerate(read, 1) if not lines and number not in noted]
         self.pages = [mark_table_rows(lines) for lines in remove_running_lines(read)]
         self.typography = measure_typography(self.pages)
         self.outline = outline_titles(pdf)
@@ -471,7 +481,10 @@ class _Pages:
         try:
             with closing(self.pdf[number]) as page:
                 self.entries[number] = page_entries(page)
-                return page_lines(page)
+                lines = page_lines(page)
+                if not lines and _is_blank(page):
+                    self.blank.append(number + 1)
+                return lines
         except UnreadablePage:
             self.unreadable.append(number + 1)
         except pypdfium2.PdfiumError:
@@ -528,6 +541,7 @@ class _Pages:
             (self.read_by_ocr, "was", "were", f"read by OCR ({engine})"),
             (empty, "has", "have", f"no text layer{reason and f'; {reason}'}"),
             (unreadable, "has", "have", f"an unreadable text layer and is left out; {reason or 'try ingest.ocr'}"),
+            (self.blank, "is", "are", "blank"),
             (self.damaged, "is", "are", "damaged"),
         )
         texts = [
