@@ -20,17 +20,19 @@ from elt_llm_core.collection.lifecycle import (
 )
 from elt_llm_core.errors import UsageError
 from elt_llm_core.index.builder import GenerationRecipe
+from elt_llm_core.models.embedded import MODEL_NAME as ENGLISH_MODEL
 from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.models.multilingual import MODEL_NAME as MULTILINGUAL_MODEL
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.tree import Settings
-from elt_llm_core.store.records import canonical_json, document_id, sha256, version_key
+from elt_llm_core.store.records import StoredDocument, canonical_json, document_id, sha256, version_key
 from elt_llm_core.store.store import Store
-from elt_llm_core.utilities import Failpoint, failpoint
+from elt_llm_core.text.languages import languages
+from elt_llm_core.utilities import Failpoint, failpoint, install_command
 
 from elt_llm_ingest.leanix.model_check import check_models
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.run.enrichment import ContextWriter, create_context_writer, enrich_versions, enriched_extraction
-from elt_llm_ingest.run.language_note import language_notes
 from elt_llm_ingest.run.reading import FileReading
 from elt_llm_ingest.run.report import IngestReport
 from elt_llm_ingest.run.scan import (
@@ -196,7 +198,7 @@ class _Run:
         if embedded is not None:
             notes = (
                 *notes,
-                *language_notes(record.name, published_documents(self._store, record).values(), self._embedding),
+                *_language_notes(record.name, published_documents(self._store, record).values(), self._embedding),
             )
         return IngestReport(
             collection=record.name,
@@ -285,3 +287,21 @@ def _store_version(store: Store, collection: int, maker: VersionMaker, document:
     origin = DocumentOrigin(_ROOT, document.name, digest, len(document.text.encode()), _READER)
     own, *parts = maker.from_parsed(origin, ParsedDocument(document.text, document.title or document.name))
     return store.documents.add(collection, own, parts)
+
+
+def _language_notes(collection: str, documents: Iterable[StoredDocument], model: EmbeddingModel) -> tuple[str, ...]:
+    """Return a note if the model is all-MiniLM-L6-v2 and most of a collection's documents are not in English.
+
+    Nothing is known about the languages of the models of a server.
+    """
+    if (model.fingerprint.provider, model.fingerprint.model) != ("embedded", ENGLISH_MODEL):
+        return ()
+    found = [document.metadata.get("language") for document in documents if document.nodes]
+    others = sum(language in languages() and language != "en" for language in found)
+    if others * 2 <= len(found):
+        return ()
+    return (
+        f"Most documents ({others} of {len(found)}) are not in English, but the embedding model {ENGLISH_MODEL}"
+        f" was trained on English texts. To find more, run {install_command('multilingual')}, set embedding.model to"
+        f" {MULTILINGUAL_MODEL}, and run elt-llm ingest -c {collection} --rebuild.",
+    )
