@@ -223,8 +223,8 @@ class Mention:
     """A mention of `name`: the words text[start:end], as `written` in the text.
 
     `form` is the name or alias that matches the words. `doubt` is the reason why they may mean something else: a word
-    in lower case or at the start of a sentence may be an ordinary word, a "Youth Player" is only a kind of player, and
-    a "Player Register" is not a player.
+    in lower case or, except in German, at the start of a sentence may be an ordinary word, a "Youth Player" is only a
+    kind of player, and a "Player Register" is not a player.
     """
 
     start: int
@@ -309,7 +309,10 @@ class Names:
                 continue
             last, (name, form) = match
             start, end = words[position].start, words[last].end
-            found.append(Mention(start, end, name, text[start:end], form, _doubt(text, words, position, last)))
+            doubt = _doubt(text, words, position, last)
+            # All German nouns are capitalized, so the capital letter of a first word is no reason for doubt.
+            doubt = "" if doubt == "first word" and self._german else doubt
+            found.append(Mention(start, end, name, text[start:end], form, doubt))
             position = last + 1
         return found
 
