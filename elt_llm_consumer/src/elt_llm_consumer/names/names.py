@@ -36,6 +36,8 @@ _NO_PLURAL = ("ss", "us", "is", "ics")
 # Last parts of German compounds with a plural in -er. In other nouns, -er is not a plural ending.
 _GERMAN_ER = ("glied", "kind", "bild", "buch", "haus", "land", "blatt", "wort", "amt", "band", "fach", "feld", "geld")
 _GERMAN_MARKS = re.compile(r"[äöüß]|(?:ung|heit|keit|schaft|tät|lich|isch)(?:en|e|er|es)?$", re.IGNORECASE)
+# Ends of German nouns with the endings of adjectives, which `fold` has folded: "die Beauftragte, ein Beauftragter".
+_ADJECTIVAL = re.compile(r"(vorsitzende|beauftragte|bevollmachtigte|angestellte|beschaftigte|verantwortliche)[nr]$")
 _GERMAN_SHARE = 0.2
 _SHORT = 3
 
@@ -80,6 +82,7 @@ def word_key(word: str, *, german: bool = False) -> str:
         return folded[:-1]  # "IDs" and "APIs" are plurals of abbreviations
     if len(folded) <= _SHORT or not folded.isalpha():
         return folded
+    folded = _ADJECTIVAL.sub(r"\1", folded)
     return _german_singular(folded) if german else _singular(folded)
 
 
