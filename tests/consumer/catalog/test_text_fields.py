@@ -165,7 +165,8 @@ Für Messwerte ist die Leitung des Zählerwesens verantwortlich.
 Die Personalabteilung ist für die Personalakten verantwortlich.
 
 Sie ist verantwortlich für Bescheide. Der Kundenservice ist für den Bericht über Bescheide verantwortlich. Für Bescheide
-ist die Rechtsabteilung nicht zuständig.
+ist die Rechtsabteilung nicht zuständig. Im Netz ist verantwortlich für Bescheide: Frau Fox. Die Stelle für
+Bescheide ist Kunden gegenüber verantwortlich.
 
 ## Fristen
 

@@ -93,6 +93,7 @@ _ARTICLE = re.compile(r"^(?:the|a|an|each|every|der|die|das|den)\s{1,3}", re.IGN
 _ONLY_ARTICLES = re.compile(
     r"^\s{0,3}(?:(?:the|a|an|all|any|each|every|such|der|die|das|den|alle|jede[ns]?)\s{1,3}){0,2}$", re.IGNORECASE
 )
+_GERMAN_PLACES = language_words("prepositions", ["de"])
 _AFTER_NAME = re.compile(
     r"(?:\s(?:ist|sind)\s(?P<who>.{1,200}))?\s(?:verantwortlich|zuständig)", re.IGNORECASE | re.DOTALL
 )
@@ -152,8 +153,8 @@ def _responsible(named: NamedStatement, answers: CueMatcher) -> "StatedClaim | N
         for first, last in named.local_mentions:
             before, after = text[end : max(0, first)], text[last:]
             if german := _within_answer(text[start:end], first - start, last - start):
-                subject = german["who"] or text[offset:start]
-                return _person(subject, subject, is_only=False)
+                subject = " ".join(filter(None, (text[offset:start].strip(), german["who"])))
+                return None if german["who"] and subject != german["who"] else _person(subject, subject, is_only=False)
             if first >= end and _is_coordinated(before) and _NAME_ENDS.match(after):
                 # The subject of the last clause is responsible only if it is a capitalized name and not a clause.
                 whole = text[offset:start]
@@ -174,6 +175,8 @@ def _person(subject: str, whole: str, *, is_only: bool) -> "StatedClaim | None":
     """Return the subject of a clause as a responsible person; None if it is not a name."""
     name = _ARTICLE.sub("", " ".join(subject.split()))
     longest = max(len(one.split()) for one in _COORDINATION.split(name))
+    if name.partition(" ")[0].casefold() in _GERMAN_PLACES:  # "Im Netz ist verantwortlich für Zähler: Frau Fox"
+        return None
     if not name[:1].isupper() or longest > _MAX_NAME_WORDS or _NOBODY.search(name) or finite_verbs().spans(name):
         return None
     return StatedClaim(name, is_only and subject == whole and not re.search(r"\d", name) and not _OR.search(name))
