@@ -154,3 +154,53 @@ def test_quotes_match_their_spans_in_any_text(lines: list[str]) -> None:
         for name in ("Loan", "Case File", "Fine"):
             cell = _cell(name, field, text or "Nothing.")
             assert cell.verdict != "found" or cell.evidence
+
+
+_GERMAN = """# Zuständigkeiten
+
+Die Leitung des Vertriebs ist Datenverantwortliche für Kundendaten und Verträge.
+
+Für Messwerte ist die Leitung des Zählerwesens verantwortlich.
+
+Die Personalabteilung ist für die Personalakten verantwortlich.
+
+Sie ist verantwortlich für Bescheide. Der Kundenservice ist für den Bericht über Bescheide verantwortlich. Für Bescheide
+ist die Rechtsabteilung nicht zuständig. Im Netz ist verantwortlich für Bescheide: Frau Fox. Die Stelle für
+Bescheide ist Kunden gegenüber verantwortlich.
+
+## Fristen
+
+Kundendaten sind zehn Jahre nach Vertragsende zu löschen.
+
+Messwerte dürfen nur drei Jahre im Archiv gespeichert werden. Messwerte werden in der Datenbank gespeichert.
+
+| Datenobjekt | Aufbewahrungsfrist | Dateneigentümer | Schutzklasse |
+|---|---|---|---|
+| Beleg | 6 Jahre | Buchhaltung | intern |
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "value"),
+    [
+        ("Kundendaten", "data_owner", "Leitung des Vertriebs"),
+        ("Vertrag", "data_owner", "Leitung des Vertriebs"),
+        ("Messwert", "data_owner", "Leitung des Zählerwesens"),
+        ("Personalakte", "data_owner", "Personalabteilung"),
+        ("Bescheid", "data_owner", None),
+        ("Beleg", "data_owner", "Buchhaltung"),
+        ("Beleg", "data_classification", "intern"),
+        ("Beleg", "retention", "6 Jahre"),
+        ("Kundendaten", "retention", ("Kundendaten sind zehn Jahre nach Vertragsende zu löschen.",)),
+        ("Messwert", "retention", ("Messwerte dürfen nur drei Jahre im Archiv gespeichert werden.",)),
+        ("Kundendaten", "business_rules", ("Kundendaten sind zehn Jahre nach Vertragsende zu löschen.",)),
+    ],
+)
+def test_the_shipped_words_of_the_fields_read_german_texts(
+    name: str, field: str, value: str | tuple[str, ...] | None
+) -> None:
+    corpus, section = corpus_of({"regeln.md": _GERMAN}), CatalogSection()
+    names = Names(["Kundendaten", "Vertrag", "Messwert", "Personalakte", "Bescheid", "Beleg"], german=True)
+    statements = StatementIndex(read_statements(corpus), names)
+    cell = TextField(section.all_fields()[field], section, statements, None, frozenset()).facts(name).cell
+    assert cell.value == value

@@ -61,6 +61,38 @@ def test_statements_without_rule_words_are_not_rules(text: str) -> None:
     assert _rules_in(text) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Die Rechnungen sind zehn Jahre aufzubewahren.",
+        "Der Lieferant hat die Rechnungen bis zum 31. März vorzulegen (Anlage 2).",
+        "Rechnungen werden durch die Buchhaltung geprüft und sind freizugeben.",
+        "Für jeden Antrag ist ein Formular auszufüllen, das beim Kundenservice erhältlich ist.",
+        "Die Mitglieder haben den Beitrag zu zahlen und sich anzumelden.",
+        "Die Daten sind unverzüglich zu löschen; Kopien auch.",
+    ],
+)
+def test_a_german_demand_with_an_infinitive_after_zu_is_a_rule(text: str) -> None:
+    assert _rules_in(text) == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ziel ist es, die Daten der Kunden zu schützen.",
+        "Der Zugang ist zu allen Zeiten offen.",
+        "Die Tür ist leicht zu öffnen.",
+        "Unter einer Störung ist ein Ausfall zu verstehen.",
+        "Ein Zähler ist hinzugekommen.",
+        "Die Kennung ist zu einem Zählpunkt vergeben.",
+        "Der Kunde hat zu Daten von Dritten Fragen.",
+        "Die Anlage ist im Verzeichnis der Bezugsquellen und Nutzungen.",
+    ],
+)
+def test_a_german_sentence_with_zu_and_without_a_demand_is_no_rule(text: str) -> None:
+    assert _rules_in(text) == []
+
+
 def test_if_no_rule_words_are_configured_only_numbered_paragraphs_are_rules() -> None:
     assert _rules_in("A club must pay.", RuleWords([])) == []
     assert _rules_in("2.1 A club pays.", RuleWords([" "])) == ["2.1 A club pays."]

@@ -106,6 +106,8 @@ def test_candidate_entities_are_defined_terms_and_nouns_that_are_subject_or_obje
         ("Der Vorstand bestellt einen Projektleiter.", "Vorstand", "bestellen", "Projektleiter", "does"),
         ("Die Mitgliederversammlung wählt den Kassenwart.", "Mitgliederversammlung", "wählen", "Kassenwart", "does"),
         ("Der Prüfungsausschuss muss einen Sprecher ernennen.", "Prüfungsausschuss", "ernennen", "Sprecher", "must"),
+        ("Der Aufsichtsrat ernennt den Geschäftsführer.", "Aufsichtsrat", "ernennen", "Geschäftsführer", "does"),
+        ("Die Geschäftsführung benennt den Prüfer.", "Geschäftsführung", "benennen", "Prüfer", "does"),
     ],
 )
 def test_one_sentence_is_enough_for_a_role_that_it_fills_and_for_the_body_that_fills_it(
@@ -114,9 +116,18 @@ def test_one_sentence_is_enough_for_a_role_that_it_fills_and_for_the_body_that_f
     result = result_of(context_of({"rules.md": sentence}))
     assert {row.name for row in result.table("candidates").rows} == {body, role}
     assert candidate(result, role).cells["kind"].value == "role"
-    assert candidate(result, role).cells["mentions"].note.startswith("A rule appoints the candidate")
+    note = candidate(result, role).cells["mentions"].note
+    assert note.startswith("A rule appoints the candidate")
+    assert note.endswith("It acts 0 times, is acted on once.")
     [row] = result.table("relationships").rows
     assert (row.name, row.cells["modality"].value) == (f"{body} {verb} {role}", modality)
+
+
+def test_the_inflected_forms_of_a_german_role_are_one_candidate_with_one_relationship() -> None:
+    text = "Der Aufsichtsrat wählt eine Vorsitzende oder einen Vorsitzenden. Ein Vorsitzender leitet die Sitzung."
+    result = result_of(context_of({"rules.md": text}))
+    assert {row.name for row in result.table("candidates").rows} == {"Aufsichtsrat", "Vorsitzende"}
+    assert [row.name for row in result.table("relationships").rows] == ["Aufsichtsrat wählen Vorsitzende"]
 
 
 @pytest.mark.parametrize(
@@ -126,6 +137,7 @@ def test_one_sentence_is_enough_for_a_role_that_it_fills_and_for_the_body_that_f
         "The Board may designate an area.",
         "The Board shall elect such person.",
         "Der Vorstand bestellt einen Drucker.",
+        "Der Vorstand bestellt einen Vorrat.",
     ],
 )
 def test_a_thing_that_is_appointed_or_ordered_once_is_not_a_candidate(sentence: str) -> None:

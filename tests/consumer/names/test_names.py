@@ -91,6 +91,13 @@ def test_a_single_word_surely_means_the_name_only_if_capitalized_within_a_senten
     assert mention.certain == (doubt == "")
 
 
+def test_a_german_noun_surely_means_the_name_at_the_start_of_a_sentence_too() -> None:
+    found = Names(["Rechnung", "Kunde"]).mentions(
+        "Rechnungen sind zu prüfen. Rechnung gestellt wird, in rechnungen nicht."
+    )
+    assert [one.doubt for one in found] == ["", "", "small letters"]
+
+
 def test_the_words_of_a_name_such_as_team_sheet_surely_mean_the_name_in_lower_case_too() -> None:
     mention = Mention(3, 13, "Team Sheet", "team sheet", "Team Sheet")
     assert Names(["Team Sheet"]).mentions("no team sheet") == [mention]

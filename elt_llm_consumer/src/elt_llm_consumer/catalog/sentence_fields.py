@@ -41,9 +41,9 @@ _FREQUENCY = re.compile(r"\w{2,20}ly$")
 _STATE_OF = re.compile(
     r"(?<!\w)(?:state|status|stage|condition|phase|Zustand|Stand)\s{1,3}(?:of|von)(?:\s\w{1,6})?\s{1,3}$"
 )
-_IF = r"if|when|whenever|where|unless|until|wenn|falls|bis"
+_IF = r"if|when|whenever|where|unless|until|wenn|falls|bis|sofern|soweit|solange"
 _CONDITION = re.compile(rf"(?<!\w)(?:{_IF})(?:\s{{1,3}}\w{{1,10}}){{0,2}}\s{{1,3}}$", re.IGNORECASE)
-_CONDITIONAL = re.compile(rf"(?<!\w)(?:{_IF}|except|außer)\s", re.IGNORECASE)
+_CONDITIONAL = re.compile(rf"(?<!\w)(?:{_IF}|except|außer|abweichend)\s", re.IGNORECASE)
 _IN_CONDITION = re.compile(rf"(?<!\w)(?:{_IF})\s[^,;:]{{0,200}}$", re.IGNORECASE)
 _BRACKETS = re.compile(r"^\s{0,3}(?:\([^()]{1,80}\)\s{0,3})?$")
 
@@ -89,12 +89,16 @@ def _are_states(items: list[str]) -> bool:
     return not (len(firsts) == 1 and len(words[1]) > 1 and firsts <= set(words[0][1:]))
 
 
-_ARTICLE = re.compile(r"^(?:the|a|an|each|every|der|die|das)\s{1,3}", re.IGNORECASE)
+_ARTICLE = re.compile(r"^(?:the|a|an|each|every|der|die|das|den)\s{1,3}", re.IGNORECASE)
 _ONLY_ARTICLES = re.compile(
-    r"^\s{0,3}(?:(?:the|a|an|all|any|each|every|such|der|die|das|alle)\s{1,3}){0,2}$", re.IGNORECASE
+    r"^\s{0,3}(?:(?:the|a|an|all|any|each|every|such|der|die|das|den|alle|jede[ns]?)\s{1,3}){0,2}$", re.IGNORECASE
+)
+_GERMAN_PLACES = language_words("prepositions", ["de"])
+_AFTER_NAME = re.compile(
+    r"(?:\s(?:ist|sind)\s(?P<who>.{1,200}))?\s(?:verantwortlich|zuständig)", re.IGNORECASE | re.DOTALL
 )
 _NAME_ENDS = re.compile(
-    r"^\s{0,3}(?:[,.;:)\n]|$|(?:and|or|in|of|that|which|who|under|from|until|within|und|oder|unter)(?!\w))",
+    r"^\s{0,3}(?:[,.;:)\n]|$|(?:and|or|in|of|that|which|who|under|from|until|within|und|oder|unter|im|von|vom|aus|bis)(?!\w))",
     re.IGNORECASE,
 )
 # What may follow the name of a thing, or its class, in a statement about all such things: other names, and the end.
@@ -124,7 +128,8 @@ _CLAUSE = re.compile(r"[,;:]\s{1,3}(?:and\s{1,3}|but\s{1,3}|und\s{1,3})?")
 _AND = re.compile(r"\s(?:and|und)\s")
 _PLURAL_VERB = re.compile(r"(?:are|sind)\s", re.IGNORECASE)
 _NOBODY = re.compile(
-    r"(?<!\w)(?:who\w{0,6}|that|which|nobody|none|no|not|neither|one|it|they|he|she|we|you|this|these)(?!\w)",
+    r"(?<!\w)(?:who\w{0,6}|that|which|nobody|none|no|not|neither|one|it|they|he|she|we|you|this|these|niemand|nicht|wer|sie|er"
+    r"|es|wir|kein\w{0,2}|diese\w?|welche\w?|jeweil\w{1,3}|auch|nur)(?!\w)",
     re.IGNORECASE,
 )
 _MAX_NAME_WORDS = 8
@@ -143,23 +148,38 @@ def _responsible(named: NamedStatement, answers: CueMatcher) -> "StatedClaim | N
     yearly report on Loans" does not make anybody responsible for loans. Several persons can be responsible for a thing,
     but only one is "the owner of" it.
     """
-    text = named.statement.text
+    text, offset = named.statement.text, named.statement.offset
     for start, end in () if named.statement.cells else answers.spans(text):
         for first, last in named.local_mentions:
             before, after = text[end : max(0, first)], text[last:]
+            if german := _within_answer(text[start:end], first - start, last - start):
+                subject = " ".join(filter(None, (text[offset:start].strip(), german["who"])))
+                return None if german["who"] and subject != german["who"] else _person(subject, subject, is_only=False)
             if first >= end and _is_coordinated(before) and _NAME_ENDS.match(after):
                 # The subject of the last clause is responsible only if it is a capitalized name and not a clause.
-                whole = text[named.statement.offset : start]
+                whole = text[offset:start]
                 subject = _last_subject(whole, several=bool(_PLURAL_VERB.match(text, start)))
-                name = _ARTICLE.sub("", " ".join(subject.split()))
-                longest = max(len(one.split()) for one in _COORDINATION.split(name))
-                if not name[:1].isupper() or longest > _MAX_NAME_WORDS:
-                    return None
-                if _NOBODY.search(name) or finite_verbs().spans(name):
-                    return None
-                is_only = bool(_ONE_HOLDER.search(text[start:end]) and _WHOLE.match(after) and subject == whole)
-                return StatedClaim(name, is_only and not re.search(r"\d", name) and not _OR.search(name))
+                return _person(
+                    subject, whole, is_only=bool(_ONE_HOLDER.search(text[start:end]) and _WHOLE.match(after))
+                )
     return None
+
+
+def _within_answer(answer: str, first: int, last: int) -> "re.Match[str] | None":
+    """Match a German answer around a name: "ist für die Pumpe verantwortlich", "Für Pumpen ist Frau Fox zuständig"."""
+    lead = re.search(r"(?:^|\s)für\s(?P<names>.*)", answer[: max(0, first)], re.IGNORECASE)
+    return _AFTER_NAME.fullmatch(answer, last) if lead and _is_coordinated(lead["names"]) else None
+
+
+def _person(subject: str, whole: str, *, is_only: bool) -> "StatedClaim | None":
+    """Return the subject of a clause as a responsible person; None if it is not a name."""
+    name = _ARTICLE.sub("", " ".join(subject.split()))
+    longest = max(len(one.split()) for one in _COORDINATION.split(name))
+    if name.partition(" ")[0].casefold() in _GERMAN_PLACES:  # "Im Netz ist verantwortlich für Zähler: Frau Fox"
+        return None
+    if not name[:1].isupper() or longest > _MAX_NAME_WORDS or _NOBODY.search(name) or finite_verbs().spans(name):
+        return None
+    return StatedClaim(name, is_only and subject == whole and not re.search(r"\d", name) and not _OR.search(name))
 
 
 def _last_subject(before: str, *, several: bool) -> str:

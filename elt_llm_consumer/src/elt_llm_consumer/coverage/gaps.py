@@ -28,7 +28,7 @@ from elt_llm_consumer.jobs.corpus import CorpusDocument, ModelSource, quote_hash
 from elt_llm_consumer.names.joins import JoinPair, JoinResult
 from elt_llm_consumer.names.names import Names
 from elt_llm_consumer.sentences.statements import is_contents_row
-from elt_llm_consumer.sentences.words import has_verb_with_object
+from elt_llm_consumer.sentences.words import CueMatcher, has_verb_with_object
 
 # The number in "12 clubs" is a count; those in "§ 4 Abs. 2" and "3. May 2026" belong to a reference and to a date.
 _LABEL = re.compile(
@@ -89,7 +89,7 @@ class RuleWords:
     """Recognises rules among statements by words such as "must"."""
 
     def __init__(self, rule_words: Sequence[str], openings: Sequence[str] = ()) -> None:
-        self._within = _any_word_pattern(rule_words)
+        self._within = CueMatcher(word.casefold() for word in rule_words)
         self._first = _any_word_pattern(openings)
         self._numbers: dict[tuple[str, str], RuleNumbers] = {}
 
@@ -110,9 +110,8 @@ class RuleWords:
         """Return whether a text has one of the rule words, or starts with one of the openings."""
         if self._first and self._first.match(text.lstrip()):
             return True
-        found = self._within.finditer(text) if self._within is not None else ()
         # A capitalised rule word within a statement is a name or a month, as in "in May".
-        return any(one.group()[0].islower() or not text[: one.start()].strip() for one in found)
+        return any(text[start].islower() or not text[:start].strip() for start, _ in self._within.spans(text))
 
 
 def _any_word_pattern(words: Sequence[str]) -> "re.Pattern[str] | None":

@@ -177,8 +177,13 @@ def _other_names(candidate: EntityCandidate, statements: Sequence[MentionStateme
     return inferred_cell(others, "These names come from the configured aliases.", confidence=0.9)
 
 
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
+
+
 def _mentions(candidate: EntityCandidate, statements: Sequence[MentionStatement], most: int) -> Cell:
-    note = f"{_REASON_NOTES[candidate.why]} It acts {candidate.acting} times, is acted on {candidate.acted_on} times."
+    acts, acted_on = _times(candidate.acting), _times(candidate.acted_on)
+    note = f"{_REASON_NOTES[candidate.why]} It acts {acts}, is acted on {acted_on}."
     if not statements:
         return inferred_cell(0, note)
     surest = sorted(statements, key=lambda one: not one.certain)[:most]

@@ -36,6 +36,8 @@ _NO_PLURAL = ("ss", "us", "is", "ics")
 # Last parts of German compounds with a plural in -er. In other nouns, -er is not a plural ending.
 _GERMAN_ER = ("glied", "kind", "bild", "buch", "haus", "land", "blatt", "wort", "amt", "band", "fach", "feld", "geld")
 _GERMAN_MARKS = re.compile(r"[äöüß]|(?:ung|heit|keit|schaft|tät|lich|isch)(?:en|e|er|es)?$", re.IGNORECASE)
+# Ends of German nouns with the endings of adjectives, which `fold` has folded: "die Beauftragte, ein Beauftragter".
+_ADJECTIVAL = re.compile(r"(vorsitzende|beauftragte|bevollmachtigte|angestellte|beschaftigte|verantwortliche)[nr]$")
 _GERMAN_SHARE = 0.2
 _SHORT = 3
 
@@ -80,6 +82,7 @@ def word_key(word: str, *, german: bool = False) -> str:
         return folded[:-1]  # "IDs" and "APIs" are plurals of abbreviations
     if len(folded) <= _SHORT or not folded.isalpha():
         return folded
+    folded = _ADJECTIVAL.sub(r"\1", folded)
     return _german_singular(folded) if german else _singular(folded)
 
 
@@ -223,8 +226,8 @@ class Mention:
     """A mention of `name`: the words text[start:end], as `written` in the text.
 
     `form` is the name or alias that matches the words. `doubt` is the reason why they may mean something else: a word
-    in lower case or at the start of a sentence may be an ordinary word, a "Youth Player" is only a kind of player, and
-    a "Player Register" is not a player.
+    in lower case or, except in German, at the start of a sentence may be an ordinary word, a "Youth Player" is only a
+    kind of player, and a "Player Register" is not a player.
     """
 
     start: int
@@ -309,7 +312,10 @@ class Names:
                 continue
             last, (name, form) = match
             start, end = words[position].start, words[last].end
-            found.append(Mention(start, end, name, text[start:end], form, _doubt(text, words, position, last)))
+            doubt = _doubt(text, words, position, last)
+            # All German nouns are capitalized, so the capital letter of a first word is no reason for doubt.
+            doubt = "" if doubt == "first word" and self._german else doubt
+            found.append(Mention(start, end, name, text[start:end], form, doubt))
             position = last + 1
         return found
 

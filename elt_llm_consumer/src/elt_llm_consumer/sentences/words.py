@@ -159,14 +159,24 @@ _ENDING = r"\w{0,20}"
 _WORDS_BETWEEN = r"(?:[^\s.;]{1,30}\s{1,3}){0,6}"
 _YEAR, _NUMBER = r"(?:1[5-9]|20)\d\d", r"\d{1,4}[a-zA-Z]{0,2}(?:\([a-z0-9]{1,4}\)){0,3}"
 _IN_NAME = re.compile(r"[ -][A-Z][a-z]")
+_ZU_INFINITIVE = " ... zu *"
+_EASY = r"(?:leicht|schwer|schwierig|einfach|kaum|gut)\s{1,3}zu\s"  # "ist leicht zu öffnen" is no duty
+_IN_CLAUSE = rf"(?:(?!{_EASY})(?:\d{{1,2}}\.|[^\s.,:;]{{1,40}})\s{{1,3}}){{0,15}}?"
+_NO_DUTY = "verstehen|erwarten|erkennen|sehen|finden|hoffen|befürchten|denen|ihnen|allen|anderen|diesen|jenen|einen"
+# "hinzugekommen" is a participle, "zu löschen" and "aufzubewahren" are infinitives. They end the clause.
+_INFINITIVE = (
+    rf"(?-i:(?:zu\s{{1,3}}(?!(?:{_NO_DUTY})(?!\w))|(?!(?:hin|da)zuge)[a-zäöüß]{{2,12}}zu)[a-zäöüß]{{2,30}}(?:en|ern|eln))"
+    r"(?=\s{0,3}(?:[.,:;!?()\n|]|$|(?:und|oder|sowie|bzw)(?!\w)))"
+)
 
 
 class CueMatcher:
     """Finds listed cue words in a text.
 
     `*` at the end of a cue matches any ending, and ` ... ` between two words matches up to six words. `#` matches a
-    number such as 12 or 4(a), and `####` a year. A cue in lower case ignores case. A cue with a capital letter respects
-    case, so that "Act" does not match "act".
+    number such as 12 or 4(a), and `####` a year. ` ... zu *` at the end matches the rest of a German clause up to an
+    infinitive with "zu": "sind ... zu *" matches "sind zehn Jahre aufzubewahren". A cue in lower case ignores case. A
+    cue with a capital letter respects case, so that "Act" does not match "act".
     """
 
     def __init__(self, listed: Iterable[str]) -> None:
@@ -200,6 +210,8 @@ def finite_verbs() -> CueMatcher:
 
 
 def _as_pattern(cue: str) -> str:
+    if cue.endswith(_ZU_INFINITIVE):
+        return rf"(?i:{re.escape(cue.removesuffix(_ZU_INFINITIVE))}\s{{1,3}}{_IN_CLAUSE}{_INFINITIVE})"
     parts = [r"\s{1,3}".join(map(re.escape, part.split())) for part in cue.rstrip("*").split(" ... ")]
     pattern = (r"\s{1,3}" + _WORDS_BETWEEN).join(parts).replace(r"\#" * 4, _YEAR).replace(r"\#", _NUMBER)
     pattern += _ENDING if cue.endswith("*") else ""
