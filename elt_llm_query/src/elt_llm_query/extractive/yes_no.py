@@ -122,7 +122,8 @@ def _fits(asked: RuleLimit, stated: Sequence[RuleLimit], *, duty: bool) -> bool 
     other = like[0]
     if other.up == asked.up:
         return None if asked.strict != other.strict and asked.strict == duty else True
-    excluded = asked.kind == other.kind or (asked.strict and asked.unit == other.unit)
+    # "Loans over 500 euros can be refused" names a case and leaves smaller loans open; "up to 500 euros" is a limit.
+    excluded = asked.kind == other.kind or (asked.strict and not other.strict and asked.unit == other.unit)
     return False if asked.numbers and excluded else None
 
 
