@@ -24,6 +24,28 @@ def test_an_answer_starts_with_yes_or_no_if_a_sentence_decides_the_question(
 
 
 @pytest.mark.parametrize(
+    ("question", "text", "opening"),
+    [
+        ("May readers keep maps for longer than 72 hours?", "Readers may keep maps for at most 72 hours.", "No. "),
+        ("May readers keep maps for up to 72 hours?", "Readers may keep maps for at most 72 hours.", "Yes. "),
+        ("May readers copy more than 5 maps?", "Readers may copy up to 5 maps.", "No. "),
+        ("May readers under 12 copy maps?", "Readers under 12 must not copy maps.", "No. "),
+        ("Must readers be at least 18?", "Readers must be at least 18.", "Yes. "),
+        (
+            "Dürfen Leser Karten länger als 72 Stunden behalten?",
+            "Leser dürfen Karten höchstens 72 Stunden behalten.",
+            "Nein. ",
+        ),
+        ("Darf der Leser Karten über 500 Euro kopieren?", "Der Leser darf Karten bis zu 500 Euro kopieren.", "Nein. "),
+        ("Darf der Leser Karten bis zu 500 Euro kopieren?", "Der Leser darf Karten bis zu 500 Euro kopieren.", "Ja. "),
+    ],
+)
+def test_an_asked_limit_is_compared_with_the_limit_in_the_text(question: str, text: str, opening: str) -> None:
+    answer = make_answerer(abstain=False).answer(question, [make_chunk(text)])
+    assert answer.text == f"{opening}{text} [1]"
+
+
+@pytest.mark.parametrize(
     ("question", "text"),
     [
         ("Can readers copy maps?", "Readers must register maps."),
@@ -37,6 +59,19 @@ def test_an_answer_starts_with_yes_or_no_if_a_sentence_decides_the_question(
         ("Can readers copy maps?", "Readers that do not copy maps get a ticket."),
         ("Can readers copy maps?", "Maps count for readers and not for copies."),
         ("Can readers copy maps?", "The hall is old."),
+        ("May readers keep maps indefinitely?", "Readers may keep maps for at most 72 hours."),
+        ("May readers keep maps for up to 72 hours?", "Readers must not keep maps for longer than 72 hours."),
+        ("May readers keep maps?", "Readers must not keep maps for longer than 72 hours."),
+        ("May readers keep maps for over 72 hours?", "Readers may keep maps for up to 72 hours unless told otherwise."),
+        ("May readers over 16 copy maps?", "Up to 16 readers may copy maps."),
+        ("May maps under 50 euros be copied?", "Maps over 50 euros may be copied."),
+        ("Must readers be over 18?", "Readers must be at least 18."),
+        ("Dürfen Leser nach dem 15. März Karten kopieren?", "Leser dürfen Karten bis zum 15. März kopieren."),
+        ("May readers copy maps before a course?", "Readers may copy maps after a course."),
+        ("May readers copy maps?", "Readers must not copy maps that belong to others."),
+        ("Dürfen Leser Karten unbegrenzt behalten?", "Leser dürfen Karten höchstens 72 Stunden behalten."),
+        ("Dürfen Leser vor dem Kurs Karten kopieren?", "Leser dürfen Karten erst nach dem Kurs kopieren."),
+        ("Darf der Leser auch Karten kopieren?", "Der Leser darf keine Karten kopieren, die anderen gehören."),
     ],
 )
 def test_an_answer_does_not_start_with_yes_or_no_if_no_sentence_decides_the_question(question: str, text: str) -> None:

@@ -84,6 +84,12 @@ def test_words_that_ask_for_a_meaning_are_not_terms_of_the_question() -> None:
     assert parse_question("What do people mean by folio?").surfaces == ("folio",)
 
 
+@pytest.mark.parametrize("modal", ["müssen", "können", "dürfen", "sollen", "sollten"])
+def test_german_modal_verbs_in_the_plural_are_no_content_words(modal: str) -> None:
+    assert parse_question(f"Wie schnell {modal} wir Bücher binden?").surfaces == ("schnell", "Bücher", "binden")
+    assert parse_question(f"{modal.title()} wir Bücher binden?").surfaces == ("Bücher", "binden")
+
+
 def test_the_noun_that_a_how_many_question_counts_is_detected() -> None:
     assert parse_question("How many books may I borrow?").counted == "books"
 

@@ -79,7 +79,7 @@ def swap_phrase(fragment: str, last: str) -> str:
     if asking and words(last)[: len(asking[1].split())] == words(asking[1]):
         fragment = fragment[asking.end() :]
     fragment = _substitute_noun(fragment, last)
-    for part, pattern in (_match_ending(fragment), _match_start(fragment)):
+    for part, pattern in (_match_ending(fragment), _match_start(fragment, question_language(last))):
         matches = list(re.finditer(pattern, last, re.IGNORECASE)) if pattern else []
         if matches:
             return _replace_span(last, *matches[-1].span(), part)
@@ -154,19 +154,33 @@ def _match_ending(fragment: str) -> tuple[str, str]:
     return part, rf"(?:\b{_ARTICLE}\s+)?(?:\b(?!{_BOUNDARIES}\b)[\w-]+\s+)?\b{re.escape(bare[-1])}\b"
 
 
-def _match_start(fragment: str) -> tuple[str, str]:
+def _match_start(fragment: str, language: str) -> tuple[str, str]:
     """Return the fragment without an article, and a pattern for phrases that start with its preposition.
 
-    "for men" gives "for men" and a pattern that matches "for boys" in the last question. The pattern is "" if the
-    fragment does not start with a preposition.
+    "for men" gives "for men" and a pattern that matches "for boys" in the last question, whose language is `language`.
+    The pattern is "" if the fragment does not start with a preposition.
     """
     bare = _without_article(fragment)
     opening = _PATTERNS["preposition"].match(bare)
     if not opening:
         return fragment, ""
-    # A phrase with an article is replaced only at the end of the question: elsewhere it may be the topic.
     word = re.escape(opening[1])
+    if language == "de":
+        return bare, _german_phrases(word, bare)
+    # A phrase with an article is replaced only at the end of the question: elsewhere it may be the topic.
     return bare, rf"\b{word}\s+{_PHRASE}|\b{word}\s+{_ARTICLE}\s+{_PHRASE}(?=\W{{0,3}}$)"
+
+
+def _german_phrases(preposition: str, phrase: str) -> str:
+    """Return a pattern for German phrases with a preposition and as many nouns in a row as `phrase` has at its end.
+
+    The verb after the nouns is no part of the phrase. A phrase with an article is followed by nothing but the verb.
+    """
+    nouns = _PATTERNS["last_nouns"].search(phrase)
+    further = len(nouns[0].split()) - 1 if nouns else 0
+    with_noun = rf"{_PATTERNS.part('german_noun_phrase')}(?:\s+{_PATTERNS.part('german_noun')}){{0,{further}}}"
+    at_end = rf"{_ARTICLE}\s+{with_noun}{_PATTERNS.part('german_end')}|[\w'-]+(?=\W{{0,3}}$)"
+    return rf"\b{preposition}\s+(?:{with_noun}|{at_end})"
 
 
 def swap_subject(fragment: str, last: str) -> str:

@@ -14,7 +14,7 @@ from elt_llm_core.text.normalise import fold
 
 from elt_llm_query.extractive.evidence import NEGATION, names_apart
 from elt_llm_query.extractive.sentence_scores import ScoredSentence, ScoringContext
-from elt_llm_query.grounding.rules import find_numbers
+from elt_llm_query.grounding.rules import RuleClause, RuleLimit, find_numbers, limits_same_subject, read_rules
 from elt_llm_query.grounding.sentences import SentenceCandidate
 from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import asked_language
@@ -42,6 +42,7 @@ def deciding_sentence(
         chunk = chunks[one.candidate.chunk]
         apart = names_apart(context.question, one, chunk) or _lacks_numbers(context.question.text, one, chunk)
         verdict = None if apart else _verdict(context, one)
+        verdict = verdict and _verdict_by_limits(context, one, verdict)
         if verdict:
             return one, verdict
     return None
@@ -74,6 +75,56 @@ def _verdict(context: ScoringContext, sentence: ScoredSentence) -> Verdict | Non
     if _PATTERNS["asks_leave"].search(asked):
         return None if has["needless"] else "no" if denied else "yes" if has["allows"] else None
     return None
+
+
+def _verdict_by_limits(context: ScoringContext, sentence: ScoredSentence, verdict: Verdict) -> Verdict | None:
+    """Return the verdict after a comparison of limits: "at most 72 hours" answers "more than 72 hours?" with "no"."""
+    question, text = context.question.text, f"{sentence.candidate.lead} {sentence.candidate.readable}"
+    if _is_other_time(fold(question), fold(text)) or (verdict == "no" and _denies_less(context, fold(text))):
+        return None
+    clauses = _rules(context, text)
+    stated = [limit for clause in clauses for limit in clause.limits if limit.bounds]
+    asked = [limit for clause in _rules(context, question) for limit in clause.limits if limit.bounds]
+    duty = bool(_PATTERNS["asks_duty"].search(fold(question)))
+    fits = {_fits(limit, stated, duty=duty) for limit in asked}
+    if None in fits:
+        return None
+    if False in fits:
+        has_condition = any(limit.condition for clause in clauses for limit in clause.limits)
+        return None if duty or has_condition else "no"
+    # "Not longer than 72 hours" denies no shorter time.
+    denies = any(clause.denied or clause.force == "neednot" for clause in clauses)
+    return None if verdict == "no" and stated and not denies else verdict
+
+
+def _rules(context: ScoringContext, text: str) -> tuple[RuleClause, ...]:
+    return read_rules(text, find_numbers(text), context.tokeniser.stems).clauses
+
+
+def _is_other_time(asked: str, text: str) -> bool:
+    """Return whether one is about the time before an event and the other after it, or only the question is endless."""
+    earlier, later = ([bool(_PATTERNS[name].search(one)) for one in (asked, text)] for name in ("earlier", "later"))
+    reversed_times = earlier != later and earlier == later[::-1]
+    return reversed_times or bool(_PATTERNS["endless"].search(asked) and not _PATTERNS["endless"].search(text))
+
+
+def _denies_less(context: ScoringContext, text: str) -> bool:
+    """Return whether the text denies only a part of what the question names, as in "no maps that belong to others"."""
+    part = _PATTERNS["denied_part"].search(text)
+    return part is not None and not context.stems(part[1]) <= set(context.question.terms)
+
+
+def _fits(asked: RuleLimit, stated: Sequence[RuleLimit], *, duty: bool) -> bool | None:
+    """Return whether the asked amounts are within the stated limit. Return None if this is not certain."""
+    like = [other for other in stated if limits_same_subject(asked, other)]
+    if not like or len({other.up for other in like}) > 1:
+        return None
+    other = like[0]
+    if other.up == asked.up:
+        return None if asked.strict != other.strict and asked.strict == duty else True
+    # "Loans over 500 euros can be refused" names a case and leaves smaller loans open; "up to 500 euros" is a limit.
+    excluded = asked.kind == other.kind or (asked.strict and not other.strict and asked.unit == other.unit)
+    return False if asked.numbers and excluded else None
 
 
 def _main_clause(context: ScoringContext, text: str) -> str:

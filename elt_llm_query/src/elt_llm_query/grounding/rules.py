@@ -177,14 +177,27 @@ class RuleLimit:
     For a limit, `up` is true for "at least" and "from", and false for "at most" and "until"; a negation reverses it.
     For a condition, `up` is true for "only if" and for a negated "without" or "unless", else false. `numbers` contains
     the number of the limit (16), if any; `stems` are those of the words that follow. They decide which limits can be
-    compared: those with the same number or, if one has none, a stem in common.
+    compared: those with the same number or, if one has none, a stem in common. `kind` is that of its words, before any
+    negation: "over" for "no more than". `unit` is the measure of the number, or else the stem after it.
     """
 
+    kind: str
     up: bool
     condition: bool
     numbers: tuple[NumberValue, ...]
+    unit: str
     stems: frozenset[str]
     words: str
+
+    @property
+    def bounds(self) -> bool:
+        """Whether the limit bounds an amount, as "at most" does, or a numbered time, as "until 18:00" does."""
+        return not self.condition and (bool(self.numbers) or self.kind in _HARD)
+
+    @property
+    def strict(self) -> bool:
+        """Whether the limit excludes its own number: "more than 5" does, "no more than 5" does not."""
+        return self.kind in {"over", "under"} and self.up == (self.kind == "over")
 
 
 @dataclass(frozen=True)
@@ -261,12 +274,13 @@ def _contradicting_words(ours: RuleClause, theirs: RuleClause) -> Iterator[str]:
     elif forces == {"must", "neednot"}:
         yield ours.force.replace("neednot", "need not")
     for limit in ours.limits:
-        like = [other for other in theirs.limits if _limits_same_subject(limit, other)]
+        like = [other for other in theirs.limits if limits_same_subject(limit, other)]
         if like and all(other.up != limit.up for other in like):
             yield limit.words
 
 
-def _limits_same_subject(limit: RuleLimit, other: RuleLimit) -> bool:
+def limits_same_subject(limit: RuleLimit, other: RuleLimit) -> bool:
+    """Return whether two limits have the same number or, if one has none, a stem in common."""
     if limit.numbers and other.numbers:  # conditions have no numbers
         return any(one.agrees(two) for one in limit.numbers for two in other.numbers)
     return limit.condition == other.condition and bool(limit.stems & other.stems)
@@ -358,7 +372,9 @@ def _limit(
     up = (kind in _UP) != negated if kind in _HARD | _TIMES else kind == "only" or negated
     following = _WORD.findall(clause[mark.end - offset :][:120])[:_FOLLOWING]
     limiting = () if condition else _numbers(mark, numbers, offset + len(clause))
-    return RuleLimit(up, condition, limiting, frozenset(stems(" ".join(following))), mark.words)
+    after = _WORD.findall(clause[limiting[0].end - offset :])[:_FOLLOWING] if limiting else []
+    unit = (limiting and limiting[0].measure) or next((stem for word in after for stem in stems(word)), "")
+    return RuleLimit(kind, up, condition, limiting, unit, frozenset(stems(" ".join(following))), mark.words)
 
 
 def _numbers(mark: RuleMark, numbers: Sequence[NumberValue], end: int) -> tuple[NumberValue, ...]:
