@@ -66,6 +66,11 @@ def test_the_second_part_of_a_german_verb_is_quoted_but_is_not_part_of_the_meani
     assert text.removeprefix("Als ").endswith(text[slice(*found.definition_span)])
 
 
+def test_a_german_definition_whose_verb_has_no_second_part_ends_with_its_sentence() -> None:
+    text = "## 2 Begriffe\n\nUnter einer Panne versteht man jede Verletzung.\n\nDer Rat tagt.\n\n## 3 Schulung\n\nAlle üben.\n"
+    assert defined(text) == [("Panne", "jede Verletzung.")]
+
+
 @pytest.mark.parametrize("verb", ["includes", "excludes", "covers"])
 def test_a_term_that_includes_or_excludes_something_keeps_the_verb_in_its_meaning(verb: str) -> None:
     text = f'# Definitions\n\n"Site" {verb} a yard but does not include an office.\n'
