@@ -67,8 +67,8 @@ def test_the_second_part_of_a_german_verb_is_quoted_but_is_not_part_of_the_meani
 
 
 def test_a_german_definition_whose_verb_has_no_second_part_ends_with_its_sentence() -> None:
-    text = "## 2 Begriffe\n\nUnter einer Panne versteht man jede Verletzung.\n\nDer Rat tagt.\n\n## 3 Schulung\n\nAlle üben.\n"
-    assert defined(text) == [("Panne", "jede Verletzung.")]
+    text = "Unter einer Panne versteht man jede Verletzung.\n\nDer Rat tagt.\n\n## 3 Schulung\n\nAlle üben.\n"
+    assert defined(f"## 2 Begriffe\n\n{text}") == [("Panne", "jede Verletzung.")]
 
 
 @pytest.mark.parametrize("verb", ["includes", "excludes", "covers"])
