@@ -33,6 +33,9 @@ DEFINING = [
     ("Als Merkmal bezeichnet man eine Eigenschaft von Daten.", "Merkmal", "eine Eigenschaft von Daten."),
     ("Als Zone bezeichnet diese Satzung in dieser Form den Hof.", "Zone", None),
     ("Mit „Stichtag“ ist in dieser Ordnung der 31. Dezember gemeint.", "Stichtag", "der 31. Dezember."),
+    ("VOR means a beacon by which pilots find their way.", "VOR", None),
+    ("Zu prüfender Wert ist eine Zahl, die im Amt liegt.", "Zu prüfender Wert", None),
+    ("Eine Akte ist eine Mappe, in der Blätter zu ordnen sind.", "Akte", None),
     ("On entend par « compteur » un appareil de mesure.", "compteur", "un appareil de mesure."),
 ]
 
