@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, takewhile
 from typing import Final
 
+from elt_llm_core.text.normalise import fold
 from elt_llm_query.grounding.sentences import TextPiece
 
 from elt_llm_consumer.definitions.definition import DefinitionDraft
@@ -173,6 +174,11 @@ _NOT_FIRST: Final = pattern("bracket_not_first")
 _WITH_INFINITIVE: Final = pattern("noun_with_infinitive")
 _COMPLEMENT = re.compile(r"(?:of|to|from|for|by|in|on|with)$")
 _UNSURE: Final = pattern("bracket_unsure")
+# "„Daten“ alle Angaben": a list item that starts with a term and its meaning
+_ITEM_TERM = re.compile(r"[„“\"][^\"“”„\n]{1,90}[“”\"]\s(?=[a-zäöü])")
+_COMPANY: Final = pattern("company_name")
+_COMPANY_WORD: Final = re.compile(r"Gesellschaft|Unternehmen|Firma|Company")
+_GERMAN_CLAUSE: Final = pattern("german_clause")
 _ANY = re.compile(r"\(\s*an?\s", re.IGNORECASE)
 _PLACE: Final = pattern("bracket_place")
 _MAX_WORDS = 60
@@ -190,7 +196,7 @@ def find_bracketed_terms(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
             yield from _unquoted_terms(layout, piece)
             for found in _TERM.finditer(text, piece.start, piece.end):
                 name = found.lastgroup or ""
-                body = _meaning_before(text, piece, found)
+                body = _company_before(text, piece.start, found) or _meaning_before(text, piece, found)
                 before = text[max(0, found.start() - _REACH) : found.start()]
                 # `find_abbreviations` finds the terms that are short forms of the words before the bracket.
                 spelt_out = found["a"] is None or long_form(found[name], before) is not None
@@ -213,7 +219,9 @@ def _is_unsure(text: str, piece: TextPiece, body: tuple[int, int], name: str) ->
     """
     meaning = text[slice(*body)].split()
     noun = " ".join(_before_preposition(name.split()))
-    if has_verb_with_object(list(takewhile(lambda word: not _RELATIVE.match(word), meaning))):
+    if _GERMAN_CLAUSE.match(text, *body) or has_verb_with_object(
+        list(takewhile(lambda word: not _RELATIVE.match(word), meaning))
+    ):
         return True
     if _has_last_word(_before_preposition(meaning), noun) or all(word[:1].isupper() for word in meaning[1:]):
         return False
@@ -257,6 +265,7 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
     """Return the span of the meaning before a bracket: "the officer" in "He informs the officer (the Registrar)"."""
     end = found.start()
     begin = skip_labels(text, piece.start, end)
+    begin = quoted.end() if (quoted := _ITEM_TERM.match(text, begin, end)) else begin
     words = list(_WORD.finditer(text, begin, end))
     name = found[found.lastgroup or 0]
     start = sentence = 0
@@ -292,6 +301,18 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
     if place is not None and (len(body[: place.start()].split()) < 3 or not STRUCTURE.isdisjoint(leading)):
         return None  # the bracket follows only the number of a rule or section, and not a meaning
     return trim_definition(text, words[first].start(), words[-1].end())
+
+
+def _company_before(text: str, begin: int, found: "re.Match[str]") -> tuple[int, int] | None:
+    """Return the span of a company's name directly before a bracket: "Hill Wasser GmbH (nachfolgend „Gesellschaft“)".
+
+    Return None unless the term is a word for a company, or if such a word is before the name too.
+    """
+    name = found[found.lastgroup or 0]
+    company = _COMPANY.search(text, max(begin, found.start() - _REACH), found.start())
+    if company is None or not _COMPANY_WORD.fullmatch(name) or fold(name) in fold(text[begin : company.start()]):
+        return None
+    return company.span("name")
 
 
 def _first_party(words: "list[re.Match[str]]") -> int | None:
