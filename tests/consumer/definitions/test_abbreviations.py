@@ -191,3 +191,19 @@ def test_the_name_of_a_company_directly_before_a_bracket_is_the_meaning_of_a_wor
     assert defined(text) == [("Gesellschaft", "Werke Auenfeld GmbH & Co. KG")]
     other = "Die Gesellschaft der Werke Auenfeld GmbH (nachfolgend „Gesellschaft“) tagt."
     assert defined(other) == [("Gesellschaft", "Gesellschaft der Werke Auenfeld GmbH")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Der Verteilnetzbetreiber (VNB) misst.", [("VNB", "Verteilnetzbetreiber")]),
+        ("Der Rat bestellt eine Datenschutzbeauftragte (DSB).", [("DSB", "Datenschutzbeauftragte")]),
+        ("Der Verwaltungsgerichtshof (VGH) tagt.", [("VGH", "Verwaltungsgerichtshof")]),
+        ("Das Verwaltungsgericht (VGH) tagt.", []),
+        ("Die Informationen (ITN) und das Dokumentenformat (PDF) liegen bei.", []),
+    ],
+)
+def test_the_letters_of_an_abbreviation_may_start_the_parts_of_one_compound(
+    text: str, expected: list[tuple[str, str]]
+) -> None:
+    assert defined(text) == expected

@@ -195,3 +195,8 @@ def test_the_quoted_terms_of_a_german_list_without_verbs_are_read(introduction: 
         ("Akte", "jede Sammlung"),
     ]
     assert not terms_in(text.replace(introduction, "Zuständig sind:"))
+
+
+def test_a_colon_within_a_word_for_all_genders_does_not_end_the_term() -> None:
+    text = "# Begriffe\n\nBürger:innen: alle, die hier wohnen.\n\nBetreiber:in: die Person, die den Hof führt.\n"
+    assert terms_in(text) == ["Bürger:innen", "Betreiber:in"]

@@ -29,6 +29,7 @@ Unter der Leitung der Vorsitzenden wird die Sitzung eröffnet.|Auf diese Weise i
 Darüber hinaus ist eine Karte ein Ausweis, der im Amt gilt.|Außerdem ist das Haus ein Ort, der allen gehört.
 Formulare sind eine Art Akte und aufzubewahren, die im Amt liegt.|Akten sind die Blätter zu nennen, die im Amt liegen.
 Im Allgemeinen bedeutet das Wort in einem Satz, dass er gilt.|Für jeden Antrag ist ein Blatt anzulegen, das bleibt.
+Im Folgenden wird die Lage der Stadt als „gut“ bezeichnet.|Wichtig ist, wer kommt.|Als Letztes gilt es, sie zu zählen.
 "Good morning" is a phrase that is used by the porter.|Each order is a separate contract.
 The Council has the meaning of the word in mind.|A Fine is payable within a week.|The terms are defined in Part A.
 In this Code, you and your refer to the person who reads it.|The report is used to describe the year.

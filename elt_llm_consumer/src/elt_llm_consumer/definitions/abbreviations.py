@@ -25,6 +25,7 @@ _ABBREVIATED: Final = pattern("abbreviated_to")
 _SHORT = re.compile(r"[^\W\d_](?:[\w&/+-]{0,10}[\w+]|(?:\.[^\W\d_]){1,8}\.?)$")
 _WORD = re.compile(r"\S+")
 _BEFORE = re.compile(r"(?<![\w&-])([^\W\d_][\w&/-]{1,10})[\"”'’*_]{0,3}\s*$")
+_LONG_WORD = re.compile(r"(?<![\w-])([A-ZÄÖÜ][a-zäöüß]{11,49})[\"”“*_]{0,3}\s*$")
 _PART = re.compile(r"[^\W_][^\s/-]{0,40}")
 _SURE = 0.9
 _REACH = 200  # maximum characters before a bracket that are searched for the long form
@@ -45,17 +46,29 @@ def find_abbreviations(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
         inner, begin = bracket[1].strip(), bracket.start(1)
         if is_short_form(inner):
             left = _clause_start(text, bracket.start())
-            long = long_form(inner, _without_address(text[left : bracket.start()]))
+            before = _without_address(text[left : bracket.start()])
+            long = long_form(inner, before) or _compound(inner, before)
             if long is not None:
                 yield DefinitionDraft(
                     (begin, begin + len(inner)), (left + long[0], left + long[1]), "abbreviation", _SURE
                 )
         elif " " in inner:
-            before = _BEFORE.search(text, max(0, bracket.start() - 40), bracket.start())
-            if before and is_short_form(before[1]):
-                long = long_form(before[1], inner)
+            short = _BEFORE.search(text, max(0, bracket.start() - 40), bracket.start())
+            if short and is_short_form(short[1]):
+                long = long_form(short[1], inner)
                 if long == (0, len(inner)):
-                    yield DefinitionDraft(before.span(1), (begin, begin + len(inner)), "abbreviation", _SURE)
+                    yield DefinitionDraft(short.span(1), (begin, begin + len(inner)), "abbreviation", _SURE)
+
+
+def _compound(short: str, before: str) -> tuple[int, int] | None:
+    """Return the span of a compound at the end of `before`, such as "Verteilnetzbetreiber" for "VNB", or None.
+
+    Each letter of the short form must be followed by at least two other letters, and the last one by three.
+    """
+    word = _LONG_WORD.search(before)
+    parts = r"\w{2,20}".join(map(re.escape, short.casefold())) + r"\w{3,20}"
+    fits = word and 3 <= len(short) <= 5 and short.isalpha() and re.fullmatch(parts, word[1].casefold())
+    return word.span(1) if word and fits else None
 
 
 def _unbracketed_abbreviations(text: str) -> Iterator[DefinitionDraft]:
