@@ -91,6 +91,13 @@ def test_a_term_in_brackets_means_the_whole_noun_phrase_with_its_infinitive(text
             True,
         ),
         ("The clerk sent the report (the “Report”).", "The clerk sent the report", True),
+        ("Der Rat erhebt für jede Reise ein Entgelt (nachfolgend „Maut“).", None, True),
+        ("Das Amt, das die Reise prüft (nachfolgend „Stelle“), haftet.", "Das Amt, das die Reise prüft", False),
+        (
+            "1. „Angaben“ alle Dinge, die einen Menschen (im Folgenden „Person“) betreffen.",
+            "Dinge, die einen Menschen",
+            False,
+        ),
         ("The person appointed by the Board (the “Clerk”) is paid.", "The person appointed by the Board", False),
         ("The Club elects a person who keeps the books (the “Clerk”).", "a person who keeps the books", False),
         (
@@ -101,10 +108,10 @@ def test_a_term_in_brackets_means_the_whole_noun_phrase_with_its_infinitive(text
     ],
 )
 def test_a_meaning_in_brackets_is_unsure_if_a_noun_before_it_may_belong_to_it(
-    text: str, meaning: str, unsure: bool
+    text: str, meaning: str | None, unsure: bool
 ) -> None:
     (found,) = definitions_in(text)
-    assert (found.text, found.unsure) == (meaning, unsure)
+    assert (found.text, found.unsure) == (meaning or found.text, unsure)
 
 
 @pytest.mark.parametrize(
@@ -177,3 +184,26 @@ def test_the_short_form_of_a_proper_name_is_an_abbreviation_but_the_role_of_a_pa
 def test_a_party_named_directly_after_the_word_between_is_the_meaning_of_its_short_name() -> None:
     text = 'This contract is made on 3 May 2024 between Green Hill Dairies Limited (the "Seller") and the buyer.\n'
     assert defined(text) == [("Seller", "Green Hill Dairies Limited")]
+
+
+def test_the_name_of_a_company_directly_before_a_bracket_is_the_meaning_of_a_word_for_companies() -> None:
+    text = "Diese Ordnung regelt die Aufgaben des Rats der Werke Auenfeld GmbH & Co. KG (nachfolgend „Gesellschaft“)."
+    assert defined(text) == [("Gesellschaft", "Werke Auenfeld GmbH & Co. KG")]
+    other = "Die Gesellschaft der Werke Auenfeld GmbH (nachfolgend „Gesellschaft“) tagt."
+    assert defined(other) == [("Gesellschaft", "Gesellschaft der Werke Auenfeld GmbH")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Der Verteilnetzbetreiber (VNB) misst.", [("VNB", "Verteilnetzbetreiber")]),
+        ("Der Rat bestellt eine Datenschutzbeauftragte (DSB).", [("DSB", "Datenschutzbeauftragte")]),
+        ("Der Verwaltungsgerichtshof (VGH) tagt.", [("VGH", "Verwaltungsgerichtshof")]),
+        ("Das Verwaltungsgericht (VGH) tagt.", []),
+        ("Die Informationen (ITN) und das Dokumentenformat (PDF) liegen bei.", []),
+    ],
+)
+def test_the_letters_of_an_abbreviation_may_start_the_parts_of_one_compound(
+    text: str, expected: list[tuple[str, str]]
+) -> None:
+    assert defined(text) == expected

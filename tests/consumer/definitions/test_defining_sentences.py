@@ -30,9 +30,17 @@ DEFINING = [
     ("„Werktag“ bezeichnet jeden Tag von Montag bis Freitag.", "Werktag", "jeden Tag von Montag bis Freitag."),
     ("Im Sinne dieser Ordnung ist Mitglied eine Person, die den Beitrag gezahlt hat.", "Mitglied", None),
     ("Als Nutzer gilt jede Person, die sich angemeldet hat.", "Nutzer", "jede Person, die sich angemeldet hat."),
+    ("Als Anlieger gilt, wer an der Straße wohnt.", "Anlieger", "wer an der Straße wohnt."),
+    ("Als Halt im Sinne dieser Ordnung gilt, wenn der Zug steht.", "Halt", "wenn der Zug steht."),
+    ("Gast im Sinne dieser Ordnung ist, wer eine Karte hat.", "Gast", "wer eine Karte hat."),
+    ("Im Folgenden wird die Werke Auenfeld GmbH als „Werk“ bezeichnet.", "Werk", "die Werke Auenfeld GmbH"),
+    ("Das Amt der Stadt Auenfeld wird nachfolgend als „Stelle“ bezeichnet.", "Stelle", "Das Amt der Stadt Auenfeld"),
     ("Als Merkmal bezeichnet man eine Eigenschaft von Daten.", "Merkmal", "eine Eigenschaft von Daten."),
     ("Als Zone bezeichnet diese Satzung in dieser Form den Hof.", "Zone", None),
     ("Mit „Stichtag“ ist in dieser Ordnung der 31. Dezember gemeint.", "Stichtag", "der 31. Dezember."),
+    ("VOR means a beacon by which pilots find their way.", "VOR", None),
+    ("Zu prüfender Wert ist eine Zahl, die im Amt liegt.", "Zu prüfender Wert", None),
+    ("Eine Akte ist eine Mappe, in der Blätter zu ordnen sind.", "Akte", None),
     ("On entend par « compteur » un appareil de mesure.", "compteur", "un appareil de mesure."),
 ]
 
@@ -64,6 +72,11 @@ def test_the_second_part_of_a_german_verb_is_quoted_but_is_not_part_of_the_meani
     (found,) = definitions_in(text)
     assert (found.term, found.text) == expected
     assert text.removeprefix("Als ").endswith(text[slice(*found.definition_span)])
+
+
+def test_a_german_definition_whose_verb_has_no_second_part_ends_with_its_sentence() -> None:
+    text = "Unter einer Panne versteht man jede Verletzung.\n\nDer Rat tagt.\n\n## 3 Schulung\n\nAlle üben.\n"
+    assert defined(f"## 2 Begriffe\n\n{text}") == [("Panne", "jede Verletzung.")]
 
 
 @pytest.mark.parametrize("verb", ["includes", "excludes", "covers"])

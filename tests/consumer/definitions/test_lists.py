@@ -174,3 +174,29 @@ def test_terms_with_a_qualifier_after_a_comma_keep_their_own_definitions() -> No
     ]
     text = "# Glossary\n\n" + "".join(f"{term}\n    {body}\n\n" for term, body in entries)
     assert defined(text) == entries
+
+
+@pytest.mark.parametrize(
+    "introduction",
+    [
+        "Im Sinne dieser Verordnung bezeichnet der Ausdruck:",
+        "Für die Zwecke dieses Gesetzes bezeichnen die Begriffe",
+        "Es gelten folgende Begriffsbestimmungen:",
+        "Im Sinne dieses Gesetzes sind",
+    ],
+)
+def test_the_quoted_terms_of_a_german_list_without_verbs_are_read(introduction: str) -> None:
+    items = "1. „offene Daten“ alle Angaben, die jeder sehen darf;\n\n"
+    items += "2. „Stelle“ ein Amt, das\n\na) plant oder\n\nb) baut;\n\n3.\n„Akte“ jede Sammlung\n\n"
+    text = f"# Gesetz\n\n## § 2\n\n{introduction}\n\n{items}## § 3\n\n1. „Intern“ alle Daten.\n"
+    assert defined(text) == [
+        ("offene Daten", "alle Angaben, die jeder sehen darf"),
+        ("Stelle", "ein Amt, das a) plant oder b) baut"),
+        ("Akte", "jede Sammlung"),
+    ]
+    assert not terms_in(text.replace(introduction, "Zuständig sind:"))
+
+
+def test_a_colon_within_a_word_for_all_genders_does_not_end_the_term() -> None:
+    text = "# Begriffe\n\nBürger:innen: alle, die hier wohnen.\n\nBetreiber:in: die Person, die den Hof führt.\n"
+    assert terms_in(text) == ["Bürger:innen", "Betreiber:in"]

@@ -224,3 +224,12 @@ def test_several_terms_of_one_entry_are_aliases_of_each_other() -> None:
         _corpus("<dl><dt>weir<dt>low dam<dd>A wall across a river.<dt>bin<dd>where paper goes</dl>")
     )
     assert [(one.term, one.aliases) for one in found] == [("weir", ("low dam",)), ("low dam", ("weir",)), ("bin", ())]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("Article 4 Definitions", "Article 5 Fees"), ("§ 2 Begriffe", "§ 3 Wert")]
+)
+def test_a_numbered_title_announces_definitions_only_up_to_the_next_numbered_section(first: str, second: str) -> None:
+    text = f"# {first}\n\nAsset: a thing that is owned.\n\n# {second}\n\nThe board sets the fee of each year.\n"
+    assert [term for term, _ in _defined(text.encode(), "md")] == ["Asset"]
+    assert len(_defined(text.replace(second, "Audit").encode(), "md")) == 2

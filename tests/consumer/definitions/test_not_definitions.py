@@ -25,6 +25,11 @@ A Club is a proud thing to own.|The candidate stands for election in May.|The co
 Monday: 9 to 5|Telephone: 0555 010 0177|Step 1: the form is sent to the office.|- **Note**: the office is closed.
 Das bedeutet, dass der Antrag abgelehnt wird.|Unter anderem ist die Gebühr zu zahlen.|Was bedeutet das?
 Unter der Leitung der Vorsitzenden wird die Sitzung eröffnet.|Auf diese Weise ist der Antrag gestellt.
+Über jede Sitzung ist eine Niederschrift anzufertigen, die zu zeichnen ist.|Vor jeder Fahrt ist die Karte zu prüfen.
+Darüber hinaus ist eine Karte ein Ausweis, der im Amt gilt.|Außerdem ist das Haus ein Ort, der allen gehört.
+Formulare sind eine Art Akte und aufzubewahren, die im Amt liegt.|Akten sind die Blätter zu nennen, die im Amt liegen.
+Im Allgemeinen bedeutet das Wort in einem Satz, dass er gilt.|Für jeden Antrag ist ein Blatt anzulegen, das bleibt.
+Im Folgenden wird die Lage der Stadt als „gut“ bezeichnet.|Wichtig ist, wer kommt.|Als Letztes gilt es, sie zu zählen.
 "Good morning" is a phrase that is used by the porter.|Each order is a separate contract.
 The Council has the meaning of the word in mind.|A Fine is payable within a week.|The terms are defined in Part A.
 In this Code, you and your refer to the person who reads it.|The report is used to describe the year.

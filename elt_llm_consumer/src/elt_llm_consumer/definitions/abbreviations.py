@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, takewhile
 from typing import Final
 
+from elt_llm_core.text.normalise import fold
 from elt_llm_query.grounding.sentences import TextPiece
 
 from elt_llm_consumer.definitions.definition import DefinitionDraft
@@ -24,6 +25,7 @@ _ABBREVIATED: Final = pattern("abbreviated_to")
 _SHORT = re.compile(r"[^\W\d_](?:[\w&/+-]{0,10}[\w+]|(?:\.[^\W\d_]){1,8}\.?)$")
 _WORD = re.compile(r"\S+")
 _BEFORE = re.compile(r"(?<![\w&-])([^\W\d_][\w&/-]{1,10})[\"”'’*_]{0,3}\s*$")
+_LONG_WORD = re.compile(r"(?<![\w-])([A-ZÄÖÜ][a-zäöüß]{11,49})[\"”“*_]{0,3}\s*$")
 _PART = re.compile(r"[^\W_][^\s/-]{0,40}")
 _SURE = 0.9
 _REACH = 200  # maximum characters before a bracket that are searched for the long form
@@ -44,17 +46,29 @@ def find_abbreviations(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
         inner, begin = bracket[1].strip(), bracket.start(1)
         if is_short_form(inner):
             left = _clause_start(text, bracket.start())
-            long = long_form(inner, _without_address(text[left : bracket.start()]))
+            before = _without_address(text[left : bracket.start()])
+            long = long_form(inner, before) or _compound(inner, before)
             if long is not None:
                 yield DefinitionDraft(
                     (begin, begin + len(inner)), (left + long[0], left + long[1]), "abbreviation", _SURE
                 )
         elif " " in inner:
-            before = _BEFORE.search(text, max(0, bracket.start() - 40), bracket.start())
-            if before and is_short_form(before[1]):
-                long = long_form(before[1], inner)
+            short = _BEFORE.search(text, max(0, bracket.start() - 40), bracket.start())
+            if short and is_short_form(short[1]):
+                long = long_form(short[1], inner)
                 if long == (0, len(inner)):
-                    yield DefinitionDraft(before.span(1), (begin, begin + len(inner)), "abbreviation", _SURE)
+                    yield DefinitionDraft(short.span(1), (begin, begin + len(inner)), "abbreviation", _SURE)
+
+
+def _compound(short: str, before: str) -> tuple[int, int] | None:
+    """Return the span of a compound at the end of `before`, such as "Verteilnetzbetreiber" for "VNB", or None.
+
+    Each letter of the short form must be followed by at least two other letters, and the last one by three.
+    """
+    word = _LONG_WORD.search(before)
+    parts = r"\w{2,20}".join(map(re.escape, short.casefold())) + r"\w{3,20}"
+    fits = word and 3 <= len(short) <= 5 and short.isalpha() and re.fullmatch(parts, word[1].casefold())
+    return word.span(1) if word and fits else None
 
 
 def _unbracketed_abbreviations(text: str) -> Iterator[DefinitionDraft]:
@@ -173,6 +187,11 @@ _NOT_FIRST: Final = pattern("bracket_not_first")
 _WITH_INFINITIVE: Final = pattern("noun_with_infinitive")
 _COMPLEMENT = re.compile(r"(?:of|to|from|for|by|in|on|with)$")
 _UNSURE: Final = pattern("bracket_unsure")
+# "„Daten“ alle Angaben": a list item that starts with a term and its meaning
+_ITEM_TERM = re.compile(r"[„“\"][^\"“”„\n]{1,90}[“”\"]\s(?=[a-zäöü])")
+_COMPANY: Final = pattern("company_name")
+_COMPANY_WORD: Final = re.compile(r"Gesellschaft|Unternehmen|Firma|Company")
+_GERMAN_CLAUSE: Final = pattern("german_clause")
 _ANY = re.compile(r"\(\s*an?\s", re.IGNORECASE)
 _PLACE: Final = pattern("bracket_place")
 _MAX_WORDS = 60
@@ -190,7 +209,7 @@ def find_bracketed_terms(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
             yield from _unquoted_terms(layout, piece)
             for found in _TERM.finditer(text, piece.start, piece.end):
                 name = found.lastgroup or ""
-                body = _meaning_before(text, piece, found)
+                body = _company_before(text, piece.start, found) or _meaning_before(text, piece, found)
                 before = text[max(0, found.start() - _REACH) : found.start()]
                 # `find_abbreviations` finds the terms that are short forms of the words before the bracket.
                 spelt_out = found["a"] is None or long_form(found[name], before) is not None
@@ -213,7 +232,9 @@ def _is_unsure(text: str, piece: TextPiece, body: tuple[int, int], name: str) ->
     """
     meaning = text[slice(*body)].split()
     noun = " ".join(_before_preposition(name.split()))
-    if has_verb_with_object(list(takewhile(lambda word: not _RELATIVE.match(word), meaning))):
+    if _GERMAN_CLAUSE.match(text, *body) or has_verb_with_object(
+        list(takewhile(lambda word: not _RELATIVE.match(word), meaning))
+    ):
         return True
     if _has_last_word(_before_preposition(meaning), noun) or all(word[:1].isupper() for word in meaning[1:]):
         return False
@@ -257,6 +278,7 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
     """Return the span of the meaning before a bracket: "the officer" in "He informs the officer (the Registrar)"."""
     end = found.start()
     begin = skip_labels(text, piece.start, end)
+    begin = quoted.end() if (quoted := _ITEM_TERM.match(text, begin, end)) else begin
     words = list(_WORD.finditer(text, begin, end))
     name = found[found.lastgroup or 0]
     start = sentence = 0
@@ -292,6 +314,18 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
     if place is not None and (len(body[: place.start()].split()) < 3 or not STRUCTURE.isdisjoint(leading)):
         return None  # the bracket follows only the number of a rule or section, and not a meaning
     return trim_definition(text, words[first].start(), words[-1].end())
+
+
+def _company_before(text: str, begin: int, found: "re.Match[str]") -> tuple[int, int] | None:
+    """Return the span of a company's name directly before a bracket: "Hill Wasser GmbH (nachfolgend „Gesellschaft“)".
+
+    Return None unless the term is a word for a company, or if such a word is before the name too.
+    """
+    name = found[found.lastgroup or 0]
+    company = _COMPANY.search(text, max(begin, found.start() - _REACH), found.start())
+    if company is None or not _COMPANY_WORD.fullmatch(name) or fold(name) in fold(text[begin : company.start()]):
+        return None
+    return company.span("name")
 
 
 def _first_party(words: "list[re.Match[str]]") -> int | None:

@@ -113,11 +113,8 @@ def _read_inverted(text: str, start: int, end: int) -> tuple[Span, int, Span | N
         name = "a1" if found["a1"] is not None else "a2"
         words = found[name].casefold().split()
         if found["a1"] or (words[0] not in NOT_FIRST and _OF_TEXTS.match(words[-1]) is None):
-            return (
-                found.span(name),
-                found.start("body"),
-                found.span("closing") if "closing" in found.re.groupindex else None,
-            )
+            closing = found.span("closing") if found.groupdict().get("closing") else None
+            return found.span(name), found.start("body"), closing
     beside = _BESIDE.search(text, start, end)
     return (beside.span("term"), beside.end(), None) if beside and distinguishes(text[beside.end() : end]) else None
 

@@ -11,6 +11,7 @@ from itertools import pairwise, starmap
 from typing import Final
 
 from elt_llm_core.text.normalise import fold
+from elt_llm_core.text.outline import Section
 from elt_llm_query.grounding.sentences import TextPiece, is_table_row
 
 from elt_llm_consumer.definitions.vocabulary import pattern
@@ -109,7 +110,9 @@ class DocumentLayout:
         """Whether the title of the document, or the name of its file, announces definitions."""
         source = self.document.source
         name = _SUFFIX.sub("", source[max(map(source.rfind, "/\\#")) + 1 :])
-        return self.announces(self.document.title) or self.announces(name.replace("_", " "))
+        title = self.document.title
+        titled = self.announces(title) and not _is_one_of_several(title, self.document.outline.sections)
+        return titled or self.announces(name.replace("_", " "))
 
     def _indented_regions(self) -> Iterator[tuple[int, int]]:
         """Yield the sections of manual pages: lines that announce definitions, with more deeply indented text below."""
@@ -218,6 +221,13 @@ class DocumentLayout:
         )
 
 
+def _is_one_of_several(title: str, sections: Sequence[Section]) -> bool:
+    """Return whether a title is that of a numbered section beside others: "Article 4 Definitions", "Article 5 Fees"."""
+    own = _NUMBERED.match(title)
+    others = (_NUMBERED.match(one.title) for one in sections[1:] if one.level == sections[0].level)
+    return own is not None and any(one is not None and one[1].casefold() == own[1].casefold() for one in others)
+
+
 def _has_one_bar(line: str) -> bool:
     return line.count("|") == 1 and not line.startswith("|") and "\t" not in line
 
@@ -236,6 +246,7 @@ def _lines(text: str) -> Iterator[TextLine]:
         position += len(raw)
 
 
+_NUMBERED = re.compile(r"(\D{0,12}?)\d{1,3}\b")
 _LINK = re.compile(r"!?\[([^\[\]]{1,300})\]\([^()\s]{0,2000}\)")
 _MARKS: Final = pattern("emphasis_marks")
 # A number in brackets is a footnote mark only in prose: after a word, but not in "$ARGV[0]" and "f(x)[7]".

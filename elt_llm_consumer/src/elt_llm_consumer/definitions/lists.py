@@ -89,6 +89,8 @@ _SEE_AFTER = re.compile(r"\s{1,9}see(?:\salso)?$", re.IGNORECASE)
 _SIGN_AT_END = re.compile(r"\s(?:--?|[–—=])$")
 _GENERIC: Final = pattern("generic_heading")
 _PRONOUNS: Final = pattern("pronoun_term")
+_ONLY_LABEL = re.compile(r"\(?\w{1,3}[.)]?$")
+_WORDS_AFTER_TERM = re.compile(r"\s[^\W\d_]")
 # A dot inside a word belongs to a term, as in "X.509"; a dot before a blank ends a sentence.
 _NO_TERM_SIGN = re.compile(r"[!?;|,]|\.(?:\s|$)")
 _MAX_WORDS = 9
@@ -332,6 +334,21 @@ class EntryReader:
         plain = any(map(str.isalpha, bare)) and _NO_TERM_SIGN.search(bare) is None
         return plain and FINITE.search(bare) is None
 
+    def introduced(self, lines: Sequence[TextLine], number: int) -> DefinitionDraft | None:
+        """Return the definition in a list item such as "1. „Frist“ die Zeit, in der ...", or None."""
+        line = lines[number]
+        start = skip_labels(line.text, 0, len(line.text))
+        marked = QUOTED_TERM.match(line.text, start)
+        item = start or (number and _ONLY_LABEL.match(lines[number - 1].text))
+        if not item or marked is None or marked["double"] is None:
+            return None
+        body, end = line.start + marked.end() + 1, lines[self.last_line(lines, number)].end
+        meaning = self._layout.text[body:end]
+        if not _WORDS_AFTER_TERM.match(self._layout.text, body - 1) or VERB.match(meaning) or not is_phrase(meaning):
+            return None
+        begin, stop = quoted_span(marked)
+        return self._draft((line.start + begin, line.start + stop), body, end, 0.95)
+
     def _draft(self, term: tuple[int, int], begin: int, end: int, score: float) -> DefinitionDraft:
         rest, short, aliases = split_other_names(self._layout.text[slice(*term)], 1)
         if short or aliases:
@@ -353,6 +370,7 @@ def _bare_term(line: TextLine) -> tuple[int, int]:
     return line.start + begin, line.start + end
 
 
+_INTRODUCTION: Final = pattern("list_introduction")
 _CUE: Final = pattern("list_announcement")
 _NUMBER_WORD = re.compile(r"(?:one|two|three|four|five|six|ten|half|\d)", re.IGNORECASE)
 _ACTING = re.compile(r"[a-z]{3,20}ing\s", re.IGNORECASE)
@@ -366,6 +384,7 @@ def find_in_lists(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
         lines = layout.lines_between(start, end)
         headed = bool(lines) and layout.announces(lines[0].text.strip("#=* "))
         yield from _section_drafts(layout, lines[1:] if headed else lines)
+    yield from _introduced_drafts(layout)
     yield from _run_drafts(layout, [line for line in layout.lines if not layout.in_region(line.start)])
 
 
@@ -383,6 +402,18 @@ def _section_drafts(layout: DocumentLayout, lines: Sequence[TextLine]) -> Iterat
         if entry is not None and not (entry.way == "heading" and layout.document.marked.definitions):
             yield entry.draft
         number = entry.following if entry is not None else number + 1
+
+
+def _introduced_drafts(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
+    """Yield the definitions in the lists below lines such as "Im Sinne dieser Ordnung bezeichnet der Ausdruck:"."""
+    entries, below = EntryReader(layout), False
+    for number, line in enumerate(layout.lines):
+        if _INTRODUCTION.search(line.text):
+            below = True
+        elif line.start in layout.heading_lines:
+            below = False
+        elif below and (draft := entries.introduced(layout.lines, number)):
+            yield draft
 
 
 def _run_drafts(layout: DocumentLayout, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:

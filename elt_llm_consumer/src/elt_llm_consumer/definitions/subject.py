@@ -10,6 +10,7 @@ from elt_llm_consumer.definitions.vocabulary import (
     CONTEXT_IN_BRACKETS,
     DISTINGUISHING,
     FINITE,
+    NOT_BEFORE_VERB,
     NOT_FIRST,
     NOT_WITHIN,
     PRAISING,
@@ -187,6 +188,7 @@ def _is_term(term: str, *, marked: bool) -> bool:
     capital = all(word[:1].isupper() for word in term.split())
     if (
         words[0] in NOT_FIRST
+        or (words[0] in NOT_BEFORE_VERB and not term.split(maxsplit=1)[0].isupper())
         or (words[0] in _POINTING and not capital)
         or (words[0].endswith("ing") and len(words) > 2 and not capital)
         or any(word in NOT_WITHIN for word in words)
@@ -205,6 +207,7 @@ _PLURAL = re.compile(r"(?:[\w-]{1,30}\s){0,1}(?:[\w-]{2,30}s|data|people|staff|i
 _IDIOM: Final = pattern("idiom_after_means")
 # These words after "is" make a statement about a term: ""Including" is never meant to limit."
 _STATE = re.compile(r"(?:never|always|also|often|seldom|hardly|meant|to|nie|immer|auch|oft)\b", re.IGNORECASE)
+_OBLIGATION: Final = pattern("german_obligation")
 _WITHIN = re.compile(r"\s(?:in|on|by|at|with|into|within|during)\s", re.IGNORECASE)
 _MIN_WORDS, _MAX_SUBJECT_WORDS, _REACH = 4, 5, 14
 
@@ -274,6 +277,8 @@ def _is_definition(text: str, subject: DefinedSubject, body: str, *, region: boo
     "A Thing is a ...", and after a phrase such as "In these Rules".
     """
     names = [text[slice(*term)] for term in subject.terms]
+    if _OBLIGATION.match(body):
+        return False
     if not subject.sure and not subject.led and not region:
         return not _NOT_BODY.match(body) and _defines_in_general(subject, names[0], body)
     bare = region and subject.marked and len(body.split()) >= _MIN_WORDS and DISTINGUISHING.search(body) is not None

@@ -41,6 +41,8 @@ VERB: Final = pattern("defining_verb")
 
 # A subject that starts with one of these words is not a term.
 NOT_FIRST: Final = word_list("not_first_in_term")
+# A subject directly before a verb that starts with one of these words is not a term.
+NOT_BEFORE_VERB: Final = frozenset(map(str.casefold, word_list("not_before_verb")))
 # A subject that contains one of these words is a clause.
 NOT_WITHIN: Final = word_list("not_within_term")
 STRUCTURE: Final = language_words("document_parts")
