@@ -3,13 +3,14 @@
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from ctypes import c_uint16
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -20,7 +21,6 @@ from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument, find_year, known_values
 from elt_llm_ingest.readers.headings import kind_of_line, numbered_level, starts_item
-from elt_llm_ingest.readers.pdf.form_fields import page_entries
 from elt_llm_ingest.readers.pdf.layout import (
     CELL_SEPARATOR,
     HYPHEN_AT_LINE_END,
@@ -443,6 +443,66 @@ class PdfReader(DocumentReader):
             return _Pages(pdf, path.stem, self._ocr).document()
 
 
+_INVISIBLE = pdfium.FPDF_ANNOT_FLAG_HIDDEN | pdfium.FPDF_ANNOT_FLAG_NOVIEW
+_PASSWORD = 1 << 13  # a flag of text fields whose value is not shown
+_BUTTONS = (pdfium.FPDF_FORMFIELD_CHECKBOX, pdfium.FPDF_FORMFIELD_RADIOBUTTON)
+_CHOICES = (pdfium.FPDF_FORMFIELD_COMBOBOX, pdfium.FPDF_FORMFIELD_LISTBOX)
+
+
+def _page_entries(page: pypdfium2.PdfPage) -> list[str]:
+    """Return what people entered into a page: text boxes, and filled form fields as `name: value`, each once.
+
+    The text layer lacks both.
+    """
+    entries = []
+    for number in range(pdfium.FPDFPage_GetAnnotCount(page)):
+        annotation = pdfium.FPDFPage_GetAnnot(page, number)
+        if annotation and not pdfium.FPDFAnnot_GetFlags(annotation) & _INVISIBLE:
+            kind = pdfium.FPDFAnnot_GetSubtype(annotation)
+            if kind == pdfium.FPDF_ANNOT_FREETEXT:
+                entries.append(
+                    _pdfium_text(lambda *to, of=annotation: pdfium.FPDFAnnot_GetStringValue(of, b"Contents", *to))
+                )
+            elif kind == pdfium.FPDF_ANNOT_WIDGET and page.formenv:
+                entries.append(_field_entry(page.formenv, annotation))
+        pdfium.FPDFPage_CloseAnnot(annotation)
+    return list(dict.fromkeys(filter(None, entries)))
+
+
+def _field_entry(form: pypdfium2.PdfFormEnv, field: Any) -> str:
+    kind = pdfium.FPDFAnnot_GetFormFieldType(form, field)
+    value = ""
+    if kind in _BUTTONS and pdfium.FPDFAnnot_IsChecked(form, field):
+        value = _pdfium_text(lambda *to: pdfium.FPDFAnnot_GetFormFieldExportValue(form, field, *to))
+    elif kind in _CHOICES:
+        value = _chosen_options(form, field)
+    elif kind == pdfium.FPDF_FORMFIELD_TEXTFIELD:
+        value = _pdfium_text(lambda *to: pdfium.FPDFAnnot_GetFormFieldValue(form, field, *to))
+    if not value or (kind not in _CHOICES and pdfium.FPDFAnnot_GetFormFieldFlags(form, field) & _PASSWORD):
+        return ""
+    label = _pdfium_text(lambda *to: pdfium.FPDFAnnot_GetFormFieldAlternateName(form, field, *to))
+    name = _pdfium_text(lambda *to: pdfium.FPDFAnnot_GetFormFieldName(form, field, *to)).rpartition(".")[2]
+    return f"{(label or name).rstrip(': ')}: {value}"
+
+
+def _chosen_options(form: pypdfium2.PdfFormEnv, field: Any) -> str:
+    """Return the labels of the chosen options of a list, or a value that was typed instead."""
+    options = range(pdfium.FPDFAnnot_GetOptionCount(form, field))
+    chosen = [option for option in options if pdfium.FPDFAnnot_IsOptionSelected(form, field, option)]
+    labels = [
+        _pdfium_text(lambda *to, of=option: pdfium.FPDFAnnot_GetOptionLabel(form, field, of, *to)) for option in chosen
+    ]
+    return ", ".join(labels) or _pdfium_text(lambda *to: pdfium.FPDFAnnot_GetFormFieldValue(form, field, *to))
+
+
+def _pdfium_text(read: Callable[..., int]) -> str:
+    """Return the text that a function of pdfium writes into a buffer of the length that it returns."""
+    length = read(None, 0)
+    buffer = (c_uint16 * (length // 2))()
+    read(buffer, length)
+    return readable_text(bytes(buffer).decode("utf-16-le", "replace").rstrip("\0").replace("\r", " "))
+
+
 class _Pages:
     """The lines of all pages of an open PDF, with its font sizes and bookmarks."""
 
@@ -480,7 +540,7 @@ class _Pages:
     def _lines(self, number: int) -> list[PdfLine]:
         try:
             with closing(self.pdf[number]) as page:
-                self.entries[number] = page_entries(page)
+                self.entries[number] = _page_entries(page)
                 lines = page_lines(page)
                 if not lines and _is_blank(page):
                     self.blank.append(number + 1)
