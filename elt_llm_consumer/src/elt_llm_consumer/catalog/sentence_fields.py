@@ -115,11 +115,10 @@ _CLASS_WITHIN = re.compile(
 _SEVERAL = re.compile(r"[,;]|\s(?:und|oder)\s")
 # "The Pump is not (may be, was, previously) classified as Public" does not give the class.
 _NEGATORS = language_words("negators")
-_PAST = set("was were had war waren wurde wurden hatte hatten previously formerly früher ehemals".split())  # noqa: SIM905
-_UNSTATED = _NEGATORS | CONDITIONALS | _PAST | {"may", "can", "kann", "können", "darf", "dürfen", "dürfte", "dürften"}
+_UNSTATED = _NEGATORS | CONDITIONALS | language_words("permissions") | language_words("past_or_possible")
 _PLACES_AND_TIMES = PREPOSITIONS | {"ab"}
 _CLOSING = FINITE_VERBS | _UNSTATED | {"worden", "sein"}  # verbs at the end of a German clause
-_NO_CLASS = set("such follows above below described defined shown stated solche folgt oben unten".split())  # noqa: SIM905
+_NO_CLASS = language_words("no_class")
 _COORDINATION = re.compile(
     r"(?:\s{0,3},\s{0,3}(?:(?:and|und)\s{1,3})?|\s{1,3}(?:and|und)\s{1,3})(?:(?:of|for|von|für)\s{1,3})?"
 )
