@@ -49,6 +49,12 @@ def unread_uploads(store: Store, collection: str) -> list[str]:
     return [path.relative_to(folder).as_posix() for path in unread]
 
 
+def all_unread_uploads(store: Store) -> dict[str, list[str]]:
+    """Return the unread uploads of each collection that has any, also of collections that do not exist yet."""
+    names = sorted(folder.name for folder in (store.data_dir / UPLOADS_FOLDER).glob("[!.]*"))
+    return {name: unread for name in names if (unread := unread_uploads(store, name))}
+
+
 def _is_version(path: Path, file: FileRecord | None) -> bool:
     """Return whether a file has the recorded content. It is read only if its size is that recorded, but not its time.
 

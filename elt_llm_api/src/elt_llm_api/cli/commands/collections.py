@@ -42,18 +42,17 @@ def collections_command(context: CommandContext, as_json: bool) -> None:
 def status_command(context: CommandContext, collection: str | None, as_json: bool) -> None:
     """Show size, generations, embedding, calibration, last run, files that failed or are stale, and unread uploads."""
     from elt_llm_core.store.lock import lock_holder
-    from elt_llm_core.store.store import UPLOADS_FOLDER, collection_status
-    from elt_llm_core.store.uploads import unread_uploads
+    from elt_llm_core.store.store import collection_status
+    from elt_llm_core.store.uploads import all_unread_uploads
 
     loaded = context.load()
     with context.open_store() as store:
         records = [store.collections.get(collection)] if collection else store.collections.all()
         statuses = [collection_status(store, record).to_json() for record in records]
         fitted = {record.name: load_calibrations(loaded, store, record) for record in records}
-        uploaded = {path.name for path in (store.data_dir / UPLOADS_FOLDER).glob("[!.]*")}
-        unread = {name: unread_uploads(store, name) for name in ([collection] if collection else sorted(uploaded))}
+        unread = all_unread_uploads(store)
     holder = lock_holder(loaded.workspace)
-    unread = {name: names for name, names in unread.items() if names}
+    unread = {name: names for name, names in unread.items() if collection in (None, name)}
     place = {"data_dir": str(loaded.data_dir), "writer": str(holder) if holder else None, "unread_uploads": unread}
     calibrations = {name: [asdict(one) for one in found] for name, found in fitted.items()}
     shown = [
