@@ -9,12 +9,11 @@ import os
 import re
 import signal
 import sys
-from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from elt_llm_core.errors import EltError, UnreadableDocument
+from elt_llm_core.utilities import import_llama_index_on_demand
 
 from elt_llm_ingest.sandbox.guards import (
     MEGABYTE,
@@ -31,23 +30,6 @@ from elt_llm_ingest.sandbox.messages import LENGTH_PREFIX_BYTES, encode_document
 
 if TYPE_CHECKING:
     from elt_llm_ingest.parsing.document_reader import DocumentReader
-
-_PACKAGES = ("llama_index.core", "llama_index.core.readers")
-
-
-def skip_llama_index_start() -> None:
-    """Register two LlamaIndex packages without running their __init__, which would import all of it in 0.8 s.
-
-    Modules in these packages can still be imported. Only a process that does nothing but parse may call this function.
-    """
-    spec = find_spec("llama_index")
-    for name in _PACKAGES:
-        package = ModuleType(name)
-        package.__path__ = [
-            str(Path(location, *name.split(".")[1:])) for location in (spec and spec.submodule_search_locations) or ()
-        ]
-        sys.modules.setdefault(name, package)
-
 
 OUT_OF_MEMORY = 71
 """The exit code of a worker that has no memory left to send a result."""
@@ -139,7 +121,7 @@ def main(parent: int, memory_mb: int) -> None:
     limit_resources(memory_mb)
     give_up_writing(_WRITABLE)
     give_up_privileges()
-    skip_llama_index_start()
+    import_llama_index_on_demand()
     import elt_llm_ingest.parsing.document_reader  # noqa: F401 - imported now, while the parent prepares
 
     answers.write(encode_frame(encode_json({"ready": True, "isolated": isolated})))
