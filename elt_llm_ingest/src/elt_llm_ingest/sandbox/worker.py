@@ -9,11 +9,12 @@ import os
 import re
 import signal
 import sys
+from abc import ABC
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from elt_llm_core.errors import EltError, UnreadableDocument
-from elt_llm_core.utilities import import_llama_index_on_demand
 
 from elt_llm_ingest.sandbox.guards import (
     MEGABYTE,
@@ -30,6 +31,20 @@ from elt_llm_ingest.sandbox.messages import LENGTH_PREFIX_BYTES, encode_document
 
 if TYPE_CHECKING:
     from elt_llm_ingest.parsing.document_reader import DocumentReader
+
+_BASE = "llama_index.core.readers.base"
+
+
+def skip_llama_index() -> None:
+    """Register a class without methods as the BaseReader of LlamaIndex, which takes two thirds of the start to import.
+
+    The readers of this package use none of its methods to parse. Only a process that does nothing else may call this.
+    """
+    parts = _BASE.split(".")
+    for length in range(1, len(parts) + 1):
+        sys.modules.setdefault(name := ".".join(parts[:length]), ModuleType(name))
+    vars(sys.modules[_BASE]).setdefault("BaseReader", type("BaseReader", (ABC,), {}))
+
 
 OUT_OF_MEMORY = 71
 """The exit code of a worker that has no memory left to send a result."""
@@ -121,7 +136,7 @@ def main(parent: int, memory_mb: int) -> None:
     limit_resources(memory_mb)
     give_up_writing(_WRITABLE)
     give_up_privileges()
-    import_llama_index_on_demand()
+    skip_llama_index()
     import elt_llm_ingest.parsing.document_reader  # noqa: F401 - imported now, while the parent prepares
 
     answers.write(encode_frame(encode_json({"ready": True, "isolated": isolated})))
