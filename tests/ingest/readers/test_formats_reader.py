@@ -242,3 +242,15 @@ def test_archives_and_emails_are_read_again_after_the_ocr_settings_or_the_kreuzb
     }
     assert len(found) == 5
     assert all(f"-{version('kreuzberg')}-" in name for name in found)
+
+
+def test_raised_numbers_after_a_number_of_an_rtf_file_are_exponents(tmp_path: Path) -> None:
+    data = (
+        rb"{\rtf1\ansi 2{\super 32}, 10\super 6\nosupersub , 5\up6\fs16 4\up0 , "
+        rb"10{\super \u8722 ?3}, 10{\super \'963}.\par "
+        rb"The 1{\super st} of May, km{\super 2}, 2019{\super\chftn{\*\footnote\pard 3 years.}}\par 7\par {\super 1} A}"
+    )
+    text = _read(tmp_path / "raised.rtf", data).text
+    assert text.split("\n\n")[0] == "2^32, 10^6, 5^4, 10^\u22123, 10^\u20133."
+    assert "1st of May, km2, 2019[^1]" in text
+    assert text.rstrip().endswith("\n\n7\n\n1 A")
