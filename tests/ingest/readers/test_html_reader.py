@@ -216,7 +216,8 @@ def test_the_entries_of_a_filled_web_form_are_read_beside_their_fields(tmp_path:
 
 def test_search_login_and_empty_forms_and_the_switches_of_a_web_page_are_not_read(tmp_path: Path) -> None:
     forms = (
-        "<form action=/search><input name=t value=Find></form><form><input name=q value=Find></form><input id=MSearchField value=Find>"
+        "<form action=/search><input name=t value=Find></form><form><input name=q value=Find></form>"
+        "<input id=MSearchField value=Find>"
         "<form><input name=user value=Find><input type=password></form><form><input name=mail> Find</form>"
         "<form><select><option selected>Find</select></form><select><option selected>Find</select>"
         "<input type=radio checked>"
