@@ -365,3 +365,16 @@ def test_charts_diagrams_and_embedded_objects_of_a_word_file_are_noted() -> None
         "holds a diagram, which is not read",
         "holds an embedded object, which is not read",
     )
+
+
+def test_the_words_of_word_art_are_read_in_their_paragraph_once() -> None:
+    kind = '<v:shapetype><v:textpath on="t"/></v:shapetype>'
+    art = f'<w:pict xmlns:v="urn:schemas-microsoft-com:vml">{kind}<v:shape>{{}}</v:shape></w:pict>'
+    old = art.format('<v:textpath string="Open &amp; free"/>')
+    fallback = art.format('<v:textpath string="Sale"/>')
+    new = (
+        f"<mc:AlternateContent><mc:Choice><w:drawing><w:txbxContent>{paragraph('Sale')}</w:txbxContent></w:drawing>"
+        f"</mc:Choice><mc:Fallback>{fallback}</mc:Fallback></mc:AlternateContent>"
+    )
+    body = f"<w:p><w:r><w:t>Club:</w:t></w:r><w:r>{old}</w:r></w:p><w:p><w:r>{new}</w:r></w:p>"
+    assert _read(docx(body)).text == "Club: Open & free\n\nSale"

@@ -242,3 +242,37 @@ def test_archives_and_emails_are_read_again_after_the_ocr_settings_or_the_kreuzb
     }
     assert len(found) == 5
     assert all(f"-{version('kreuzberg')}-" in name for name in found)
+
+
+def test_raised_numbers_after_a_number_of_an_rtf_file_are_exponents(tmp_path: Path) -> None:
+    data = (
+        rb"{\rtf1\ansi 2{\super 32}, 10\super 6\nosupersub , 5\up6\fs16 4\up0 , "
+        rb"10{\super \u8722 ?3}, 10{\super \'963}.\par "
+        rb"The 1{\super st} of May, km{\super 2}, 2019{\super\chftn{\*\footnote\pard 3 years.}}\par 7\par {\super 1} A}"
+    )
+    text = _read(tmp_path / "raised.rtf", data).text
+    assert text.split("\n\n")[0] == "2^32, 10^6, 5^4, 10^\u22123, 10^\u20133."
+    assert "1st of May, km2, 2019[^1]" in text
+    assert text.rstrip().endswith("\n\n7\n\n1 A")
+
+
+def test_the_macros_of_a_latex_file_are_expanded_and_a_note_names_those_with_arguments(tmp_path: Path) -> None:
+    data = r"""\documentclass{article}
+\newcommand{\fee}{\pounds 40} \newcommand*\club{The \textbf{Club}\xspace} \def\town{%
+Bern} \newcommand{\rule}[1]{pay #1 pounds} \newcommand{\bold}[1]{\textbf{#1}} \def\loop{\loop\loop}
+\renewcommand{\section}{odd} % \newcommand{\fee}{7}
+\begin{document}
+\section{Fees}
+\club{} of \town\ asks \fee. \renewcommand{\fee}{50}Later \fee, \feet, \bold{now}: \rule{30}.
+\begin{verbatim}
+\fee
+\end{verbatim}
+\end{document}
+"""
+    document = _read(tmp_path / "macros.tex", data.encode())
+    words = " ".join(document.text.split())
+    assert words.startswith("# Fees The **Club** of Bern asks 40. Later 50, , now: 30. ")
+    assert words.endswith("\\fee ```")
+    assert "uses macros whose text is not read: \\rule" in document.notes
+    endless = data.replace("Later", r"\loop").encode()
+    assert "\\loop, \\rule" in " ".join(_read(tmp_path / "endless.tex", endless).notes)

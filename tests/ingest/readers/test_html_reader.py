@@ -169,3 +169,57 @@ def test_title_paragraphs_of_the_official_journal_are_headings(tmp_path: Path) -
 )
 def test_raised_numbers_and_equations_of_a_web_page_do_not_run_together(tmp_path: Path, page: str, text: str) -> None:
     assert _read(tmp_path, f"<body><p>{page}</p>").text == text
+
+
+def test_the_entries_of_a_filled_web_form_are_read_beside_their_fields(tmp_path: Path) -> None:
+    page = (
+        "<p>The form of the club.</p><form><p><label>Fee <input value='\u00a340'></label></p>"
+        "<p><label for=n>Name</label> <input id=n type=text value=Ann></p>"
+        "<div><label for=m>E-mail</label></div><div><input id=m type=email value=ann@example.org></div>"
+        "<p>Pay within <input type=number value=30> days.</p><p><input aria-label=Town value=Bern></p>"
+        "<p><input type=checkbox checked> Member <input type=checkbox> Guest</p>"
+        "<p><label>Notes: <textarea>Pays\nlate.</textarea></label></p>"
+        "<p><label>Class <select><option>One<option selected>Two</select></label><input value=B></p>"
+        "<p><select><option selected value=''>Please choose</select></p>"
+        "<table><tr><th>Item<th>Cost<tr><td>Kit<td><input value=12></table>"
+        "<input type=hidden value=secret><input type=password value=secret><input type=submit value=Send></form>"
+    )
+    document = _read(tmp_path, page.replace("<input type=password value=secret>", ""))
+    assert document.text.split("\n") == [
+        *(
+            "The form of the club.",
+            "",
+            "Fee: \u00a340",
+            "",
+            "Name: Ann",
+            "",
+            "E-mail",
+            "",
+            "E-mail: ann@example.org",
+            "",
+        ),
+        *(
+            "Pay within 30 days.",
+            "",
+            "Town: Bern",
+            "",
+            "\u2612 Member Guest",
+            "",
+            "Notes: Pays late.",
+            "",
+            "Class: Two B",
+        ),
+        *("", "Item | Cost", "Kit | 12"),
+    ]
+    assert "secret" not in _read(tmp_path, page).text
+
+
+def test_search_login_and_empty_forms_and_the_switches_of_a_web_page_are_not_read(tmp_path: Path) -> None:
+    forms = (
+        "<form action=/search><input name=t value=Find></form><form><input name=q value=Find></form>"
+        "<input id=MSearchField value=Find>"
+        "<form><input name=user value=Find><input type=password></form><form><input name=mail> Find</form>"
+        "<form><select><option selected>Find</select></form><select><option selected>Find</select>"
+        "<input type=radio checked>"
+    )
+    assert _read(tmp_path, f"<p>The rules of the club are here.</p>{forms}").text == "The rules of the club are here."

@@ -270,6 +270,7 @@ _OBJECTS = {
     f"{DIAGRAM}relIds": "holds a diagram, which is not read",
     f"{WORD}object": EMBEDDED,
 }
+_WORD_ART = "{urn:schemas-microsoft-com:vml}textpath"
 # Common symbols of two fonts in Unicode, by their codes in the font as hexadecimal numbers.
 _SYMBOLS = {
     font: dict(zip(map("{:02x}".format, codes), signs, strict=True))
@@ -291,9 +292,9 @@ _WIDEST = 63  # columns, the limit of Word
 
 
 def _drawn_text(element: _Element) -> str | None:
-    """Return the text that Word draws for a symbol, check box or list of an old form; None for any other element.
+    """Return the text that Word draws for a symbol, WordArt, a check box or list of an old form; else None.
 
-    It is "" for an unknown symbol.
+    It is "" for an unknown symbol and for WordArt without words.
     """
     if element.tag == f"{WORD}sym":
         code = element.get(f"{WORD}char", "").casefold().removeprefix("f0").removeprefix("00")
@@ -304,6 +305,9 @@ def _drawn_text(element: _Element) -> str | None:
     if element.tag == f"{WORD}ddList":
         chosen = parse_number(word_value(element, "result") or word_value(element, "default")) or 0
         return "".join(entry.get(VALUE, "") for entry in element.findall(f"{WORD}listEntry")[chosen : chosen + 1])
+    if element.tag == _WORD_ART:
+        words = element.get("string", "").strip()
+        return f" {words} " if words else ""
     return None
 
 
@@ -641,7 +645,7 @@ class DocxReader(DocumentReader):
     """Reads Word files, without their headers, footers, comments, deletions, struck-out text and tables of contents."""
 
     name: ClassVar[str] = "docx"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is damaged, encrypted or not a Word file."""

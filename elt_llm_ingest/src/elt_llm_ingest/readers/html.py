@@ -23,6 +23,7 @@ from elt_llm_ingest.parsing.document_builder import (
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument, find_web_address, find_year, known_values
 from elt_llm_ingest.readers.headings import starts_rule
+from elt_llm_ingest.readers.web_forms import write_entries
 
 EMPHASIS = frozenset(("b", "strong", "i", "em", "dfn"))
 _SPACE = re.compile(r"\s+")
@@ -414,7 +415,7 @@ class HtmlReader(DocumentReader):
     """Reads .html, .htm and .xhtml files. Files to which a page refers are not read."""
 
     name: ClassVar[str] = "html"
-    version: ClassVar[int] = 7
+    version: ClassVar[int] = 8
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is not text."""
@@ -476,15 +477,18 @@ def _strike(node: LexborNode) -> str:
 def visible_part(tree: LexborHTMLParser) -> LexborNode | None:
     """Remove hidden elements from the tree; return the main element, or the body without its boilerplate.
 
-    Boilerplate with a large share of the words is kept, since all of a page's text may be inside a form or an aside.
+    Filled forms are kept, and boilerplate with a large share of the words, since all of a page's text may be inside a
+    form or an aside.
     The result is None if the page has no body. The returned element is valid as long as its tree.
     """
     body = tree.body
     if body is None:
         return None
+    filled = write_entries(body)
     _remove(_innermost_first(body, _HIDDEN))
     total = _count_words(body)
-    _remove(node for node in _innermost_first(body, _BOILERPLATE) if _count_words(node) <= _LEAST_SHARE * total)
+    boilerplate = (node for node in _innermost_first(body, _BOILERPLATE) if node.mem_id not in filled)
+    _remove(node for node in boilerplate if _count_words(node) <= _LEAST_SHARE * total)
     _remove(item for item in map(_language_switch_item, _innermost_first(body, "li > a[hreflang]")) if item)
     mains = body.css(_MAIN) or body.css("article")
     if len(mains) == 1 and _count_words(mains[0]) >= _LEAST_SHARE * _count_words(body):

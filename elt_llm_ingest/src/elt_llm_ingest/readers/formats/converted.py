@@ -14,6 +14,8 @@ from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument, find_year, known_values
 from elt_llm_ingest.readers.docx import DocxReader
 from elt_llm_ingest.readers.drawio import DrawioReader
+from elt_llm_ingest.readers.formats.latex import expand_macros
+from elt_llm_ingest.readers.formats.rtf import mark_powers
 from elt_llm_ingest.readers.markdown import markdown_document
 from elt_llm_ingest.readers.pptx import PptxReader
 
@@ -56,7 +58,7 @@ class ConvertedReader(DocumentReader):
     """Reads many formats with kreuzberg. Nothing is downloaded, and no OCR is done."""
 
     name: ClassVar[str] = "kreuzberg"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
 
     @property
     def identity(self) -> str:
@@ -75,7 +77,8 @@ class ConvertedReader(DocumentReader):
             return ParsedDocument("", path.stem)
         if suffix == ".rtf" and not data.lstrip().startswith(b"{\\rtf"):
             raise UnreadableDocument("is not an RTF file: its content has another format", hint="Rename the file.")
-        converted = _convert(data, _TYPES[suffix])
+        source, macros = expand_macros(data) if suffix == ".tex" else (data, ())
+        converted = _convert(mark_powers(source) if suffix == ".rtf" else source, _TYPES[suffix])
         metadata = cast("Mapping[str, object]", converted.metadata)
         found = metadata.get("authors")
         authors = "; ".join(map(str, found)) if isinstance(found, list) else ""
@@ -85,7 +88,7 @@ class ConvertedReader(DocumentReader):
             document,
             title=str(metadata.get("title") or "") or document.title,
             metadata={**document.metadata, **known},
-            notes=(*document.notes, *_conversion_notes(suffix, data, converted)),
+            notes=(*document.notes, *macros, *_conversion_notes(suffix, data, converted)),
         )
 
 

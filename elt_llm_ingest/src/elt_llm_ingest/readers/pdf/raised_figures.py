@@ -1,4 +1,4 @@
-"""Tell the raised numbers of a PDF page apart: exponents, and numbers that refer to notes."""
+"""Distinguish the raised numbers of a PDF page: exponents, and numbers that refer to notes."""
 
 import re
 from collections.abc import Iterator
