@@ -45,6 +45,27 @@ def test_a_question_for_a_person_is_answered_by_the_sentence_with_a_role_such_as
     assert answer.text == "The head librarian approves longer loans. [1]"
 
 
+@pytest.mark.parametrize(
+    ("question", "unnamed", "named"),
+    [
+        ("What is the name of the chair?", "The chair leads the board.", "The chair is Ada Brook."),
+        ("Wie heißt der Vorsitzende?", "Der Vorsitzende leitet die Sitzungen.", "Der Vorsitzende ist Osterkamp."),
+        ("Wie heißt der Vorsitzende?", "Jeder Vorsitzende leitet Sitzungen.", "Der Vorsitzende Frau Dr. Osterkamp."),
+        (
+            "Wie heißt der Vorsitzende?",
+            "Er ist Vorsitzender.",
+            "| Amt | Person |\n|---|---|\n| Vorsitzender | Osterkamp |",
+        ),
+    ],
+)
+def test_a_question_for_the_name_of_a_person_is_not_answered_with_certainty_by_a_sentence_without_a_name(
+    question: str, unnamed: str, named: str
+) -> None:
+    answers = [make_answerer(abstain=True).answer(question, [make_chunk(text)]) for text in (unnamed, named)]
+    assert answers[0].outcome != "answered"
+    assert answers[0].confidence < answers[1].confidence
+
+
 def test_a_question_for_a_duration_is_answered_by_a_sentence_with_a_period_of_time() -> None:
     answer = make_answerer(abstain=False).answer("How long do loans last?", [make_chunk(LIBRARY)], max_sentences=1)
     assert answer.text == "Loans last three weeks and may be extended twice. [1]"

@@ -44,6 +44,16 @@ def test_an_answer_starts_with_yes_or_no_if_a_sentence_decides_the_question(
         ),
         ("Darf der Leser Karten über 500 Euro kopieren?", "Der Leser darf Karten bis zu 500 Euro kopieren.", "Nein. "),
         ("Darf der Leser Karten bis zu 500 Euro kopieren?", "Der Leser darf Karten bis zu 500 Euro kopieren.", "Ja. "),
+        (
+            "Muss der Schaden innerhalb von 24 Stunden gemeldet werden?",
+            "Jeder Schaden muss unverzüglich, spätestens innerhalb von 24 Stunden, gemeldet werden.",
+            "Ja. ",
+        ),
+        (
+            "Must a loss be reported within 24 hours?",
+            "A loss must be reported without delay, within 24 hours of its discovery at the latest, to the desk.",
+            "Yes. ",
+        ),
     ],
 )
 def test_an_asked_limit_is_compared_with_the_limit_in_the_text(question: str, text: str, opening: str) -> None:
@@ -72,6 +82,8 @@ def test_an_asked_limit_is_compared_with_the_limit_in_the_text(question: str, te
         ("May readers over 16 copy maps?", "Up to 16 readers may copy maps."),
         ("May maps under 50 euros be copied?", "Maps over 50 euros may be copied."),
         ("Must readers be over 18?", "Readers must be at least 18."),
+        ("Must losses be reported within a day?", "Losses need not be reported at once, within a day at the latest."),
+        ("Must losses be reported within a day?", "Losses need not be reported immediately, but within a day."),
         ("Dürfen Leser nach dem 15. März Karten kopieren?", "Leser dürfen Karten bis zum 15. März kopieren."),
         ("May readers copy maps before a course?", "Readers may copy maps after a course."),
         ("May readers copy maps?", "Readers must not copy maps that belong to others."),

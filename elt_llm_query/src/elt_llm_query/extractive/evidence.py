@@ -169,7 +169,7 @@ class AnswerEvidence:
     unreasoned: float
     """1 if the question asks for a reason and no chosen sentence has one; lower is better."""
     valueless: float
-    """1 if the question asks for a figure, but no chosen sentence contains one or is a table row; lower is better."""
+    """1 if a figure or a name is asked for, but no chosen sentence has one or is a table row; lower is better."""
 
     def as_dict(self) -> dict[str, float]:
         """Return the numbers of the evidence by name, for the trace."""
@@ -330,4 +330,4 @@ def _unreasoned(question: ParsedQuestion, chosen: Sequence[ScoredSentence]) -> f
 def _valueless(question: ParsedQuestion, chosen: Sequence[ScoredSentence]) -> float:
     # The unit of a figure in a row may be in the head or in the title of the table.
     has_value = any(sentence.support or sentence.candidate.kind == "row" for sentence in chosen)
-    return float(question.expects_figure and not has_value)
+    return float((question.expects_figure or question.expects == "name") and not has_value)

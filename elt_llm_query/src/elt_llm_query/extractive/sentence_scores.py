@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.results import RetrievedChunk
-from elt_llm_core.text.languages import alternatives, month_names, month_numbers
+from elt_llm_core.text.languages import alternatives, load_language, month_names, month_numbers
 from elt_llm_core.text.normalise import fold
 from elt_llm_core.text.stems import KeywordTokeniser
 from numpy.typing import NDArray
@@ -34,6 +34,9 @@ _SINGLE = re.compile(r"\b(?:(?:one|1|a single|only one|eine?[nmr]?)\b)")
 _DATE = re.compile(_PATTERNS.part("date").replace("MONTHS", _MONTH))
 _TIME_UNIT = re.compile(rf"{_PATTERNS.part('unit_of_time')}\b")
 _PROPER = re.compile(r"(?<=[\w,;:(] )[\"\u201c(]?[A-ZÀ-Þ][\w'\u2019.-]+|^[A-ZÀ-Þ][\w'\u2019.-]+ [A-ZÀ-Þ]")
+# In German, every noun is capitalised: a name follows another such word, as in "Frau Osterkamp", or "ist".
+_OPENERS = alternatives(word.title() for word in load_language("de").words("sentence_starters"))
+_GERMAN_NAME = re.compile(rf"\b(?!(?:{_OPENERS})\b)(?:[A-ZÀ-Þ][\w'\u2019.-]*:?|heißt|ist|war) ([A-ZÀ-Þ][\w'\u2019-]*)")
 
 
 def expected_value_score(question: ParsedQuestion, sentence: str) -> float:
@@ -113,10 +116,21 @@ def _duration(question: ParsedQuestion, sentence: str) -> float:
 
 
 def _person(question: ParsedQuestion, sentence: str) -> float:
-    asked = set(fold(question.text).split())
-    proper = [fold(one.group()).strip('"\u201c( ') for one in _PROPER.finditer(sentence)]
-    roles = [one.group() for one in _PATTERNS["role"].finditer(fold(sentence))]
-    return float(any(not set(name.split()) <= asked for name in (*proper, *roles)))
+    roles = (one.group() for one in _PATTERNS["role"].finditer(fold(sentence)))
+    return float(bool(_new_words(question, [*roles, *_PROPER.findall(sentence)])))
+
+
+def _name(question: ParsedQuestion, sentence: str) -> float:
+    """Score whether the sentence has a name, other than that of an office or a body ("Audit Committee")."""
+    pattern = _GERMAN_NAME if question.language == "de" else _PROPER
+    names = _new_words(question, pattern.findall(sentence))
+    return float(not all(_PATTERNS["role"].search(name) for name in names))
+
+
+def _new_words(question: ParsedQuestion, found: Sequence[str]) -> list[str]:
+    """Return those of the found texts, folded, that have a word that is not in the question."""
+    asked, texts = set(fold(question.text).split()), (fold(text).strip('"\u201c( ') for text in found)
+    return [text for text in texts if not set(text.split()) <= asked]
 
 
 # "A deployer is established in ..." is about a deployer, but does not define one.
@@ -147,6 +161,7 @@ _MEASURES: dict[str, Callable[[ParsedQuestion, str], float]] = {
     "date": _date,
     "duration": _duration,
     "person": _person,
+    "name": _name,
     "definition": _definition,
     "place": _pattern_score(_PATTERNS["place"]),
     "reason": _pattern_score(_PATTERNS["reason_value"]),
@@ -248,7 +263,7 @@ def score_sentences(
     features = [features[position] for position in sorted(ranked[:MOST_EMBEDDED])]
     vectors = context.embed([one.candidate.readable_with_question for one in features])
     question, scored = context.question, []
-    other_weight = _WEIGHT_PERSON if question.expects == "person" else _WEIGHT_OTHER_VALUE
+    other_weight = _WEIGHT_PERSON if question.expects in {"person", "name"} else _WEIGHT_OTHER_VALUE
     for one, vector in zip(features, vectors, strict=True):
         chunk, text = chunks[one.candidate.chunk], one.candidate.readable
         cosine = round(float((context.vectors @ vector).max()), 6)  # to the nearest part of the question

@@ -61,14 +61,15 @@ def _lacks_numbers(question: str, sentence: ScoredSentence, chunk: RetrievedChun
 
 
 def _verdict(context: ScoringContext, sentence: ScoredSentence) -> Verdict | None:
-    text, asked = fold(sentence.candidate.readable), fold(context.question.text)
+    written, asked = fold(sentence.candidate.readable), fold(context.question.text)
+    text = _PATTERNS["deadline"].sub(r"\1 \2", written)  # a deadline between commas is no clause
     near = sentence.cosine >= _LEAST_COSINE and sentence.coverage >= _LEAST_COVERAGE
     if not near or is_bare_reply(sentence.candidate) or _PATTERNS["only_if"].search(text):
         return None
     clause = f"{fold(sentence.candidate.lead)} {_main_clause(context, text)}"
     has = {name: bool(_PATTERNS[name].search(clause)) for name in ("needless", "allows", "requires", "unless")}
     denied = bool(NEGATION.search(_PATTERNS["relative_denial"].sub(" ", clause)))
-    if denied and has["unless"]:
+    if denied and (has["unless"] or text != written):  # "need not be sent at once, within a week at the latest"
         return None
     if _PATTERNS["asks_duty"].search(asked):
         return "no" if denied or has["needless"] else "yes" if has["requires"] else None

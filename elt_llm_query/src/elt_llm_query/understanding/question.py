@@ -20,7 +20,7 @@ QuestionKind = Literal[
     "who", "when", "where", "how_many", "how_much", "what_is", "how", "why", "yes_no", "which", "list", "other"
 ]
 Expected = Literal[
-    "person", "date", "duration", "number", "money", "percentage", "place", "definition", "reason", "any"
+    "person", "name", "date", "duration", "number", "money", "percentage", "place", "definition", "reason", "any"
 ]
 
 Measure = Literal["", "weight", "length", "age", "speed", "temperature", "data", "telephone"]
