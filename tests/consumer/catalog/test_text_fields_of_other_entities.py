@@ -85,6 +85,7 @@ def test_statements_about_other_entities_are_not_found(field: str, text: str) ->
             "Head of Stores",
         ),
         ("The Store Keeper answers for each Ladder.", "Store Keeper"),
+        ("The Wholesale Team is responsible for Ladders.", "Wholesale Team"),
         ("The Store Keeper is responsible for the yearly report on Ladders.", None),
         ("The Clerk and the Treasurer are the Data Owners of Ladders.", "Clerk and the Treasurer"),
         (

@@ -70,6 +70,8 @@ def test_statements_without_rule_words_are_not_rules(text: str) -> None:
         "Für jeden Antrag ist ein Formular auszufüllen, das beim Kundenservice erhältlich ist.",
         "Die Mitglieder haben den Beitrag zu zahlen und sich anzumelden.",
         "Die Daten sind unverzüglich zu löschen; Kopien auch.",
+        "Die Quittung ist gut aufzubewahren.",
+        "Dem Kunden ist die Möglichkeit einzuräumen.",
     ],
 )
 def test_a_german_demand_with_an_infinitive_after_zu_is_a_rule(text: str) -> None:
@@ -82,6 +84,9 @@ def test_a_german_demand_with_an_infinitive_after_zu_is_a_rule(text: str) -> Non
         "Ziel ist es, die Daten der Kunden zu schützen.",
         "Der Zugang ist zu allen Zeiten offen.",
         "Die Tür ist leicht zu öffnen.",
+        "Die Quote ist nur schwer vorauszusagen.",
+        "Im Menü haben Sie die Möglichkeit den Namen zu ändern.",
+        "Es ist nicht möglich zwei Konten anzulegen.",
         "Unter einer Störung ist ein Ausfall zu verstehen.",
         "Ein Zähler ist hinzugekommen.",
         "Die Kennung ist zu einem Zählpunkt vergeben.",

@@ -41,6 +41,7 @@ DEFINING = [
     ("VOR means a beacon by which pilots find their way.", "VOR", None),
     ("Zu prüfender Wert ist eine Zahl, die im Amt liegt.", "Zu prüfender Wert", None),
     ("Eine Akte ist eine Mappe, in der Blätter zu ordnen sind.", "Akte", None),
+    ("Melder ist ein Werkzeug welches gebaut wurde um Fehler schneller zu melden.", "Melder", None),
     ("On entend par « compteur » un appareil de mesure.", "compteur", "un appareil de mesure."),
 ]
 

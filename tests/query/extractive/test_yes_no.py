@@ -14,6 +14,12 @@ from retrieval.chunks import make_answerer, make_chunk
         ("Do readers have to register maps?", "Readers do not need to register maps.", "No. "),
         ("Should readers register maps?", "If they leave, readers should register maps.", "Yes. "),
         ("Dürfen Leser Karten kopieren?", "Leser dürfen Karten nicht kopieren.", "Nein. "),
+        ("Can readers copy maps?", "Readers must not copy sheets like maps which fade in the sun.", "No. "),
+        (
+            "Can readers copy maps?",
+            "Readers must not come in at noon and copy maps on the weak excuse that nobody needs them.",
+            "No. ",
+        ),
     ],
 )
 def test_an_answer_starts_with_yes_or_no_if_a_sentence_decides_the_question(

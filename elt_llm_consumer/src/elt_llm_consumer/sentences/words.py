@@ -161,12 +161,14 @@ _WORDS_BETWEEN = r"(?:[^\s.;]{1,30}\s{1,3}){0,6}"
 _YEAR, _NUMBER = r"(?:1[5-9]|20)\d\d", r"\d{1,4}[a-zA-Z]{0,2}(?:\([a-z0-9]{1,4}\)){0,3}"
 _IN_NAME = re.compile(r"[ -][A-Z][a-z]")
 _ZU_INFINITIVE = " ... zu *"
-_EASY = rf"(?:{alternatives(language_words('easy'))})\s{{1,3}}zu\s"
-_IN_CLAUSE = rf"(?:(?!{_EASY})(?:\d{{1,2}}\.|[^\s.,:;]{{1,40}})\s{{1,3}}){{0,15}}?"
-_NO_DUTY = alternatives(language_words("no_duty"))
+# "Ist leicht zu öffnen", "ist schwerer einzustellen", "ist es möglich zu prüfen" and "ist zu erwarten" are no duties.
+_EASY = rf"(?:{'|'.join(language_words('easy'))})\s{{1,3}}[a-zäöüß]{{0,12}}zu"
+_OPEN = rf"(?:{'|'.join(language_words('before_infinitive'))})\s"
+_IN_CLAUSE = rf"(?:(?!{_EASY}|{_OPEN})(?:\d{{1,2}}\.|[^\s.,:;()]{{1,40}})\s{{1,3}}){{0,15}}?"
+_NO_DUTY = rf"(?:{alternatives(language_words('no_duty'))})(?!\w)"
 # "hinzugekommen" is a participle, "zu löschen" and "aufzubewahren" are infinitives. They end the clause.
 _INFINITIVE = (
-    rf"(?-i:(?:zu\s{{1,3}}(?!(?:{_NO_DUTY})(?!\w))|(?!(?:hin|da)zuge)[a-zäöüß]{{2,12}}zu)[a-zäöüß]{{2,30}}(?:en|ern|eln))"
+    rf"(?-i:(?!{_NO_DUTY})(?:zu\s{{1,3}}(?!{_NO_DUTY})|(?!(?:hin|da)zuge)[a-zäöüß]{{2,12}}zu)[a-zäöüß]{{2,30}}(?:en|ern|eln))"
     r"(?=\s{0,3}(?:[.,:;!?()\n|]|$|(?:und|oder|sowie|bzw)(?!\w)))"
 )
 
