@@ -94,17 +94,20 @@ _ONLY_ARTICLES = re.compile(
     r"^\s{0,3}(?:(?:the|a|an|all|any|each|every|such|der|die|das|den|alle|jede[ns]?)\s{1,3}){0,2}$", re.IGNORECASE
 )
 _GERMAN_PLACES = language_words("prepositions", ["de"])
+# Further names of a list after a name: ", Cards and the Case Files", "und die Messwerte".
+_FURTHER_NAMES = (
+    r"(?-i:(?:(?:,|\s(?:and|und))\s(?:(?:the|der|die|das|den)\s)?[A-ZÄÖÜ]\w{1,30}(?:\s[A-ZÄÖÜ]\w{1,30}){0,4}){0,9})"
+)
 _AFTER_NAME = re.compile(
-    r"(?:\s(?:ist|sind)\s(?P<who>.{1,200}))?\s(?:verantwortlich|zuständig)", re.IGNORECASE | re.DOTALL
+    rf"{_FURTHER_NAMES}(?:\s(?:ist|sind)\s(?P<who>.{{1,200}}))?\s(?:verantwortlich|zuständig)",
+    re.IGNORECASE | re.DOTALL,
 )
 _NAME_ENDS = re.compile(
     r"^\s{0,3}(?:[,.;:)\n]|$|(?:and|or|in|of|that|which|who|under|from|until|within|und|oder|unter|im|von|vom|aus|bis)(?!\w))",
     re.IGNORECASE,
 )
 # What may follow the name of a thing, or its class, in a statement about all such things: other names, and the end.
-_WHOLE = re.compile(
-    r"[\"\u201d*_]{0,2}(?:(?:,|\s(?:and|und))\s(?:(?:the|der|die|das)\s)?[A-Z]\w{1,30}(?:\s[A-Z]\w{1,30}){0,4}){0,9}\s{0,3}(?:[.;]|$)"
-)
+_WHOLE = re.compile(rf"[\"\u201d*_]{{0,2}}{_FURTHER_NAMES}\s{{0,3}}(?:[.;]|$)")
 _ONE_HOLDER = re.compile(r"\s(?:the|der|die|das)\s", re.IGNORECASE)
 _CLASS = re.compile(r"[\s:\"\u201c*_]{1,4}(?P<name>(?:[A-Z][\w-]{0,30}(?:\s(?=[A-Z])|(?!\w))){1,3}|[\w-]{1,30})")
 _CLASS_WITHIN = re.compile(
