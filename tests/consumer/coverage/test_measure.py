@@ -70,6 +70,8 @@ def test_statements_without_rule_words_are_not_rules(text: str) -> None:
         "Für jeden Antrag ist ein Formular auszufüllen, das beim Kundenservice erhältlich ist.",
         "Die Mitglieder haben den Beitrag zu zahlen und sich anzumelden.",
         "Die Daten sind unverzüglich zu löschen; Kopien auch.",
+        "Jede Panne ist unverzüglich, spätestens jedoch binnen vier Stunden nach Kenntnis, der Leitwarte zu melden.",
+        "Pannen sind sofort, spätestens am 5. Mai zu melden.",
     ],
 )
 def test_a_german_demand_with_an_infinitive_after_zu_is_a_rule(text: str) -> None:
@@ -82,6 +84,8 @@ def test_a_german_demand_with_an_infinitive_after_zu_is_a_rule(text: str) -> Non
         "Ziel ist es, die Daten der Kunden zu schützen.",
         "Der Zugang ist zu allen Zeiten offen.",
         "Die Tür ist leicht zu öffnen.",
+        "Ziel ist es, spätestens in einem Jahr fertig zu werden.",
+        "Das Amt hilft sofort, spätestens am Montag, und ist sofort, spätestens ab neun Uhr, da, um Wege zu sparen.",
         "Unter einer Störung ist ein Ausfall zu verstehen.",
         "Ein Zähler ist hinzugekommen.",
         "Die Kennung ist zu einem Zählpunkt vergeben.",

@@ -161,7 +161,12 @@ _YEAR, _NUMBER = r"(?:1[5-9]|20)\d\d", r"\d{1,4}[a-zA-Z]{0,2}(?:\([a-z0-9]{1,4}\
 _IN_NAME = re.compile(r"[ -][A-Z][a-z]")
 _ZU_INFINITIVE = " ... zu *"
 _EASY = r"(?:leicht|schwer|schwierig|einfach|kaum|gut)\s{1,3}zu\s"  # "ist leicht zu öffnen" is no duty
-_IN_CLAUSE = rf"(?:(?!{_EASY})(?:\d{{1,2}}\.|[^\s.,:;]{{1,40}})\s{{1,3}}){{0,15}}?"
+# What may follow "unverzüglich": "sind unverzüglich, spätestens am 5. Mai, zu melden".
+_DEADLINE = (
+    r"(?:(?<=unverzüglich)|(?<=umgehend)|(?<=sofort)),\s{1,3}(?:spätestens|längstens)\s(?:\d{1,2}\.|[^.,:;]){1,80}"
+    r"(?:,(?!\s{1,3}(?:um|ohne|anstatt|statt)\s)|(?=\s))"
+)
+_IN_CLAUSE = rf"(?:(?!{_EASY})(?:\d{{1,2}}\.|[^\s.,:;]{{1,40}})(?:{_DEADLINE})?\s{{1,3}}){{0,15}}?"
 _NO_DUTY = "verstehen|erwarten|erkennen|sehen|finden|hoffen|befürchten|denen|ihnen|allen|anderen|diesen|jenen|einen"
 # "hinzugekommen" is a participle, "zu löschen" and "aufzubewahren" are infinitives. They end the clause.
 _INFINITIVE = (
