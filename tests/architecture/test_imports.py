@@ -66,3 +66,42 @@ def test_package_init_files_import_no_heavy_library(sources: list[Path]) -> None
                 assert not any(name.name.startswith(HEAVY) for name in statement.names), path
             if isinstance(statement, ast.ImportFrom):
                 assert not (statement.module or "").startswith(HEAVY), path
+
+
+# Prints every name that the packages of llama-index-core offer, with what it is.
+OFFERED = """
+import sys
+if sys.argv[1] == "on demand":
+    from elt_llm_core.utilities import import_llama_index_on_demand
+    import_llama_index_on_demand()
+import importlib, pkgutil
+import llama_index.core
+for package in pkgutil.walk_packages(llama_index.core.__path__, "llama_index.core."):
+    if package.ispkg:
+        module = importlib.import_module(package.name)
+        for name in getattr(module, "__all__", ()):
+            print(package.name, name, repr(getattr(module, name, "nothing"))[:200].partition(" at 0x")[0])
+for name in sorted(set(llama_index.core.__all__) | {"global_handler", "global_tokenizer", "__version__"}):
+    print(name, repr(getattr(llama_index.core, name))[:200].partition(" at 0x")[0])
+"""
+
+
+def test_packages_of_llamaindex_that_are_imported_on_demand_offer_the_same_names(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", OFFERED]
+    on_demand, at_once = (
+        subprocess.run([*command, how], cwd=tmp_path, capture_output=True, text=True, check=True).stdout.splitlines()
+        for how in ("on demand", "at once")
+    )
+    assert len(at_once) > 300
+    assert on_demand == at_once
+
+
+def test_llamaindex_imports_only_what_is_used(tmp_path: Path) -> None:
+    script = (
+        "from elt_llm_core.utilities import import_llama_index_on_demand\n"
+        "import_llama_index_on_demand()\n"
+        "import elt_llm_query.engine, elt_llm_ingest.pipeline\n"
+    )
+    loaded = imported_by("-c", script, cwd=tmp_path)
+    assert "llama_index.core.retrievers.fusion_retriever" in loaded
+    assert {name.split(".")[0] for name in loaded} & {"sqlalchemy", "workflows", "banks"} == set()

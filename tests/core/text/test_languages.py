@@ -1,5 +1,6 @@
 """Word lists (stopwords, months) are read from a TOML file for each language, and can be joined for several."""
 
+import re
 from importlib import resources
 
 import pytest
@@ -14,6 +15,7 @@ from elt_llm_core.text.languages import (
     numbers,
     parse_language,
     rule_languages,
+    word_pattern,
     words,
 )
 
@@ -68,3 +70,10 @@ def test_a_language_can_be_defined_with_one_toml_file() -> None:
     assert language.words("articles") == ("die", "'n")
     assert language.numbers["twee"] == 2
     assert language.lists["menu_words"] == ("om die beurt", "een")
+
+
+def test_a_pattern_has_the_words_of_a_list_in_all_languages_that_have_rules_in_place_of_its_name() -> None:
+    pattern = word_pattern(r"@and@ (\w+)", re.IGNORECASE)
+    assert pattern.findall("Loans and cards UND maps or books") == ["cards", "maps"]
+    with pytest.raises(KeyError, match="ands"):
+        word_pattern("@ands@")

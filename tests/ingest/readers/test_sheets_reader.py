@@ -14,10 +14,12 @@ from elt_llm_core.errors import UnreadableDocument
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.parsing.workbook import (
     MAX_CELLS,
+    CellFormats,
     CellValue,
     formula_lines,
     ods_extent,
     open_workbook,
+    percent_text,
     xlsx_extent,
     xlsx_formulas,
 )
@@ -425,7 +427,7 @@ def test_struck_out_rows_and_columns_of_a_workbook_do_not_divide_its_table(tmp_p
 
 def test_struck_out_cells_are_found_in_sheets_with_a_namespace_prefix() -> None:
     xml = b'<x:c r="B2" s="1"><x:v>5</x:v></x:c>'
-    assert xlsx_extent(xml, frozenset((b"1",))).struck == {(1, 1): ""}
+    assert xlsx_extent(xml, CellFormats(frozenset((b"1",)))).struck == {(1, 1): ""}
 
 
 def test_struck_out_cells_columns_and_words_of_an_ods_workbook_are_not_read_and_noted(tmp_path: Path) -> None:
@@ -451,3 +453,67 @@ def test_struck_out_cells_columns_and_words_of_an_ods_workbook_are_not_read_and_
     document = _read(tmp_path, ods({"Periods": content}, styles), ".ods")
     assert document.text.splitlines()[2:] == ["Record | Period | Old", "Bill | 36 months", "| 5 | 5", "Will | 7"]
     assert document.notes == ("sheet 'Periods' holds struck-out text, which is not read, in 3 cells",)
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "text"),
+    [
+        (0.15, "0%", "15%"),
+        (0.15, "0.00%", "15.00%"),
+        (0.125, "0.0%;[Red]-0.0%", "12.5%"),
+        (-0.125, "0.0 %;[Red]-0.0 %", "-12.5%"),
+        (0.125, "0%", "12.5%"),
+        (1 / 3, "0%", "33%"),
+        (0.1 + 0.2, "0%", "30%"),
+        (12.5, "#,##0%", "1250%"),
+        (0.000003, "0%", "0.0003%"),
+        (0, "0%", "0%"),
+        (15, '0"%"', "15"),
+        (15, r"0\%", "15"),
+        (0.15, "[<1]0%;0.0", "0.15"),
+        (0.15, "0.0%[$-409]", "15.0%"),
+        (1234.5, "[$£-809]#,##0.00", "1234.5"),
+        ("15 % of fees", "0%", "15 % of fees"),
+        (True, "0%", "TRUE"),
+    ],
+)
+def test_a_percentage_in_a_workbook_is_read_as_displayed(tmp_path: Path, value: Value, code: str, text: str) -> None:
+    needs("openpyxl")
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    sheet = book.create_sheet("Rates", 0)
+    sheet.append(["Item", "Rate"])
+    sheet.append(["Fee", value])
+    sheet["B2"].number_format = code
+    book.save(tmp_path / "rates.xlsx")
+    assert SheetsReader().read(tmp_path / "rates.xlsx").text == f"Rates\n\nItem | Rate\nFee | {text}"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown", "text"),
+    [
+        ("0.15", "15 %", "15%"),
+        ("0.15", "15,00 %", "15.00%"),
+        ("0.333333333333333", "33%", "33%"),
+        ("0.333333333333333", "33,3 %", "33.3%"),
+        ("12.5", "1,250%", "1250%"),
+        ("-0.125", "-12.5%", "-12.5%"),
+        ("0.15", "", "15%"),
+    ],
+)
+def test_a_percentage_in_an_ods_workbook_is_read_as_displayed(
+    tmp_path: Path, value: str, shown: str, text: str
+) -> None:
+    head = '<table:table-cell office:value-type="string"><text:p>{}</text:p></table:table-cell>'
+    rate = f'<table:table-cell office:value-type="percentage" office:value="{value}" table:number-columns-repeated="2">'
+    rows = ("".join(map(head.format, ("Item", "Low", "High"))), f"{head.format('Fee')}{rate}<text:p>{shown}</text:p>")
+    content = "<table:table-row>{}</table:table-row><table:table-row>{}</table:table-cell></table:table-row>"
+    document = _read(tmp_path, ods({"Rates": content.format(*rows)}), ".ods")
+    assert document.text == f"Rates\n\nItem | Low | High\nFee | {text} | {text}"
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False).filter(lambda it: abs(it) < 1e300), st.integers(0, 99))
+def test_a_percentage_is_within_half_of_its_last_digit(number: float, places: int) -> None:
+    read = float(percent_text(number, places).removesuffix("%"))
+    assert read == pytest.approx(100 * number, rel=1e-14, abs=0.5000001 * 10 ** -min(places, 15))

@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import click
 from elt_llm_core.errors import EltError, UsageError
+from elt_llm_core.utilities import import_llama_index_on_demand
 
 from elt_llm_api.cli.options import CommandContext, CommandEntry, LazyGroup, global_options
 from elt_llm_api.display.text import print_error
@@ -59,6 +60,7 @@ click.version_option(package_name="elt-llm-api", prog_name="elt-llm")(group)
 def main() -> NoReturn:
     """Run the command in `sys.argv`, and exit with its exit code. This is the console script `elt-llm`."""
     signal.signal(signal.SIGTERM, _terminate)
+    import_llama_index_on_demand()
     if "_ELT_LLM_COMPLETE" in os.environ:
         group.main(prog_name="elt-llm")
     sys.exit(run(sys.argv[1:], os.environ, Path.cwd()))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from elt_llm_core.enterprise import FactSheet
+from elt_llm_core.text.languages import word_pattern
 from elt_llm_core.text.normalise import fold
 from elt_llm_core.text.stems import KeywordTokeniser, stopwords_of
 from elt_llm_query.understanding.aliases import Aliases
@@ -39,8 +40,8 @@ _DEFINING = frozenset({"table", "list", "sentence", "reference"})
 """Patterns that match statements which only define a term. The other patterns find definitions inside rules."""
 _LEAD_LENGTH = 120
 # What may precede a defined term in its sentence: punctuation, an article, and a scope such as "In these Rules,".
-_LEADS_TO_TERM = re.compile(
-    r"^[\W\d]{0,12}(?:(?:for|in|im|für)\s[^.;:]{1,90},\s{1,3})?(?:(?:the|an?|der|die|das|ein|eine)\s{1,3})?\W{0,6}$",
+_LEADS_TO_TERM = word_pattern(
+    r"^[\W\d]{0,12}(?:@before_scope@\s[^.;:]{1,90},\s{1,3})?(?:(?:@definite_articles@|@indefinite_articles@)\s{1,3})?\W{0,6}$",
     re.IGNORECASE,
 )
 

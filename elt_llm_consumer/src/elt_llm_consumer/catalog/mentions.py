@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 
+from elt_llm_core.text.languages import word_pattern
 from elt_llm_query.grounding.citations import Quote
 from elt_llm_query.grounding.grounding import GroundedSentence
 
@@ -19,20 +20,12 @@ from elt_llm_consumer.sentences.statements import TextStatement
 
 _MIN_CAPITALS, _SMALL_FOR_EACH = 3, 2
 # A lower-case word after one of these words is a verb: "may appeal", "it concerns".
-_BEFORE_VERB = re.compile(
-    r"(?<!\w)(?:may|must|shall|should|can|cannot|could|will|would|to|it|he|she|they|we|you|who|which|not|never)\s{1,3}$",
-    re.IGNORECASE,
-)
+_BEFORE_VERB = word_pattern(r"(?<!\w)@before_verb@\s{1,3}$", re.IGNORECASE)
 _LOOK_BACK = 12
-_SHORT_NAME = re.compile(
-    r"(?:the|a|an|this|that|such a|each|every|any|no|der|die|das|dieser|diese|dieses|jeder|jede|jedes) (\w{2,40})",
-    re.IGNORECASE,
-)
-_PRONOUN = re.compile(r"(It|They|Es|Sie) \w")
-_LEADING_PRONOUN = re.compile(r"\W{0,6}(?:It|Its|They|Their|Es|Sie|Er|Ihre?) \w")
-_ARTICLE_OR_NOTHING = re.compile(
-    r"(?:(?:the|a|an|each|every|any|no|der|die|das|ein|eine|jeder|jede|jedes) )?$", re.IGNORECASE
-)
+_SHORT_NAME = word_pattern(r"@before_short_name@ (\w{2,40})", re.IGNORECASE)
+_PRONOUN = word_pattern(r"(@first_pronouns@) \w")
+_LEADING_PRONOUN = word_pattern(r"\W{0,6}@leading_pronouns@ \w")
+_ARTICLE_OR_NOTHING = word_pattern(r"(?:@before_subject@ )?$", re.IGNORECASE)
 
 
 @dataclass

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from elt_llm_core.text.languages import word_pattern
 from elt_llm_core.text.languages import words as language_words
 from elt_llm_core.text.outline import Span
 
@@ -23,28 +24,24 @@ from elt_llm_consumer.sentences.words import (
     sentence_words,
 )
 
-_COPULA = re.compile(r"(?<!\w)(?:is|are|ist|sind)\s{1,3}(?:(?:either|always|marked|shown as|entweder)\s{1,3})?")
+_COPULA = word_pattern(r"(?<!\w)@be_before_states@\s{1,3}(?:@before_states@\s{1,3})?")
 _MAX_LIST_LENGTH = 300
 _ENDS = re.compile(r"[.;:!?()](?:\s|$)|[\n|]")
-_BETWEEN = re.compile(r",\s{1,3}(?:or\s{1,3}|oder\s{1,3})?|\s{1,3}(?:or|oder)\s{1,3}")
-_OR = re.compile(r"\s(?:or|oder)\s")
+_BETWEEN = word_pattern(r",\s{1,3}(?:@or@\s{1,3})?|\s{1,3}@or@\s{1,3}")
+_OR = word_pattern(r"\s@or@\s")
 _MIN_ITEMS, _MAX_ITEM_WORDS = 3, 4
-_FIRST_OF_STATE = frozenset("in on at under out off with without awaiting not no auf unter außer nicht".split())  # noqa: SIM905
+_FIRST_OF_STATE = language_words("first_in_state")
 # Items that are not states: things (with an article, number or pronoun) and actions (with an agent, "by ...", or verb).
-_NO_STATE = re.compile(
-    r"[\d\"\u201c\u201d*_`]|(?:^|\s)(?:of|to|than)$|(?<!\w)(?:a|an|one|two|its|their|his|her|it|they|by|must|may|shall|should|can|will|is|are|has|have|be|not\s"
-    r"more|less|than|ein|eine|einen|von|durch|muss|darf)(?!\w)",
+_NO_STATE = word_pattern(
+    r"[\d\"\u201c\u201d*_`]|(?:^|\s)@not_last_in_state@$|(?<!\w)@not_in_state@(?!\w)",
     re.IGNORECASE,
 )
-_DEFINITE = re.compile(r"^(?:the|der|die|das)\s", re.IGNORECASE)
+_DEFINITE = word_pattern(r"^@definite_articles@\s", re.IGNORECASE)
 _FREQUENCY = re.compile(r"\w{2,20}ly$")
-_STATE_OF = re.compile(
-    r"(?<!\w)(?:state|status|stage|condition|phase|Zustand|Stand)\s{1,3}(?:of|von)(?:\s\w{1,6})?\s{1,3}$"
-)
-_IF = r"if|when|whenever|where|unless|until|wenn|falls|bis|sofern|soweit|solange"
-_CONDITION = re.compile(rf"(?<!\w)(?:{_IF})(?:\s{{1,3}}\w{{1,10}}){{0,2}}\s{{1,3}}$", re.IGNORECASE)
-_CONDITIONAL = re.compile(rf"(?<!\w)(?:{_IF}|except|außer|abweichend)\s", re.IGNORECASE)
-_IN_CONDITION = re.compile(rf"(?<!\w)(?:{_IF})\s[^,;:]{{0,200}}$", re.IGNORECASE)
+_STATE_OF = word_pattern(r"(?<!\w)@states@\s{1,3}(?:of|von)(?:\s\w{1,6})?\s{1,3}$")
+_CONDITION = word_pattern(r"(?<!\w)@if@(?:\s{1,3}\w{1,10}){0,2}\s{1,3}$", re.IGNORECASE)
+_CONDITIONAL = word_pattern(r"(?<!\w)(?:@if@|@except@)\s", re.IGNORECASE)
+_IN_CONDITION = word_pattern(r"(?<!\w)@if@\s[^,;:]{0,200}$", re.IGNORECASE)
 _BRACKETS = re.compile(r"^\s{0,3}(?:\([^()]{1,80}\)\s{0,3})?$")
 
 
@@ -89,26 +86,21 @@ def _are_states(items: list[str]) -> bool:
     return not (len(firsts) == 1 and len(words[1]) > 1 and firsts <= set(words[0][1:]))
 
 
-_ARTICLE = re.compile(r"^(?:the|a|an|each|every|der|die|das|den)\s{1,3}", re.IGNORECASE)
-_ONLY_ARTICLES = re.compile(
-    r"^\s{0,3}(?:(?:the|a|an|all|any|each|every|such|der|die|das|den|alle|jede[ns]?)\s{1,3}){0,2}$", re.IGNORECASE
-)
+_ARTICLE = word_pattern(r"^@before_owner@\s{1,3}", re.IGNORECASE)
+_ONLY_ARTICLES = word_pattern(r"^\s{0,3}(?:@before_entity@\s{1,3}){0,2}$", re.IGNORECASE)
 _GERMAN_PLACES = language_words("prepositions", ["de"])
 # Further names of a list after a name: ", Cards and the Case Files", "und die Messwerte".
 _FURTHER_NAMES = (
-    r"(?-i:(?:(?:,|\s(?:and|und))\s(?:(?:the|der|die|das|den)\s)?[A-ZÄÖÜ]\w{1,30}(?:\s[A-ZÄÖÜ]\w{1,30}){0,4}){0,9})"
+    r"(?-i:(?:(?:,|\s@and@)\s(?:(?:@definite_articles@|den)\s)?[A-ZÄÖÜ]\w{1,30}(?:\s[A-ZÄÖÜ]\w{1,30}){0,4}){0,9})"
 )
-_AFTER_NAME = re.compile(
+_AFTER_NAME = word_pattern(
     rf"{_FURTHER_NAMES}(?:\s(?:ist|sind)\s(?P<who>.{{1,200}}))?\s(?:verantwortlich|zuständig)",
     re.IGNORECASE | re.DOTALL,
 )
-_NAME_ENDS = re.compile(
-    r"^\s{0,3}(?:[,.;:)\n]|$|(?:and|or|in|of|that|which|who|under|from|until|within|und|oder|unter|im|von|vom|aus|bis)(?!\w))",
-    re.IGNORECASE,
-)
+_NAME_ENDS = word_pattern(r"^\s{0,3}(?:[,.;:)\n]|$|@after_owned@(?!\w))", re.IGNORECASE)
 # What may follow the name of a thing, or its class, in a statement about all such things: other names, and the end.
-_WHOLE = re.compile(rf"[\"\u201d*_]{{0,2}}{_FURTHER_NAMES}\s{{0,3}}(?:[.;]|$)")
-_ONE_HOLDER = re.compile(r"\s(?:the|der|die|das)\s", re.IGNORECASE)
+_WHOLE = word_pattern(rf"[\"\u201d*_]{{0,2}}{_FURTHER_NAMES}\s{{0,3}}(?:[.;]|$)")
+_ONE_HOLDER = word_pattern(r"\s@definite_articles@\s", re.IGNORECASE)
 _CLASS = re.compile(r"[\s:\"\u201c*_]{1,4}(?P<name>(?:[A-Z][\w-]{0,30}(?:\s(?=[A-Z])|(?!\w))){1,3}|[\w-]{1,30})")
 _CLASS_WITHIN = re.compile(
     r"(?:.{0,250}\s)?(?P<as>als)[\s\"\u201c\u201e*_]{1,4}(?P<name>.{1,100}?)[\"\u201c\u201d*_]{0,2}\s{1,3}\w{1,30}",
@@ -122,18 +114,12 @@ _UNSTATED = _NEGATORS | CONDITIONALS | language_words("permissions") | language_
 _PLACES_AND_TIMES = PREPOSITIONS | {"ab"}
 _CLOSING = FINITE_VERBS | _UNSTATED | {"worden", "sein"}  # verbs at the end of a German clause
 _NO_CLASS = language_words("no_class")
-_COORDINATION = re.compile(
-    r"(?:\s{0,3},\s{0,3}(?:(?:and|und)\s{1,3})?|\s{1,3}(?:and|und)\s{1,3})(?:(?:of|for|von|für)\s{1,3})?"
-)
+_COORDINATION = word_pattern(r"(?:\s{0,3},\s{0,3}(?:@and@\s{1,3})?|\s{1,3}@and@\s{1,3})(?:@before_item@\s{1,3})?")
 _MAIL_HEADER = re.compile(r"(?:From|Von): [^\n]{1,500}\n(?:[^\n]{0,2000}\n){0,9}(?:Date|Sent|Datum|Gesendet): ")
-_CLAUSE = re.compile(r"[,;:]\s{1,3}(?:and\s{1,3}|but\s{1,3}|und\s{1,3})?")
-_AND = re.compile(r"\s(?:and|und)\s")
-_PLURAL_VERB = re.compile(r"(?:are|sind)\s", re.IGNORECASE)
-_NOBODY = re.compile(
-    r"(?<!\w)(?:who\w{0,6}|that|which|nobody|none|no|not|neither|one|it|they|he|she|we|you|this|these|niemand|nicht|wer|sie|er"
-    r"|es|wir|kein\w{0,2}|diese\w?|welche\w?|jeweil\w{1,3}|auch|nur)(?!\w)",
-    re.IGNORECASE,
-)
+_CLAUSE = word_pattern(r"[,;:]\s{1,3}(?:(?:@and@|but)\s{1,3})?")
+_AND = word_pattern(r"\s@and@\s")
+_PLURAL_VERB = word_pattern(r"@plural_be@\s", re.IGNORECASE)
+_NOBODY = word_pattern(r"(?<!\w)@not_in_owner@(?!\w)", re.IGNORECASE)
 _MAX_NAME_WORDS = 8
 _MAX_VERBS = 3  # words between an entity and "classified as": "must always be"
 
@@ -204,7 +190,8 @@ def _is_name(text: str) -> bool:
     phrases = list(SentenceReader(listed_verbs()).phrases(words))
     ends = [0, *(phrase.last for phrase in phrases)]
     between = [words[end : phrase.first] for end, phrase in zip(ends, phrases, strict=False)]
-    joined = all(part and {word.low for word in part} <= NAME_PREPOSITIONS | {"and", "und"} for part in between[1:])
+    joining = NAME_PREPOSITIONS | language_words("and")
+    joined = all(part and {word.low for word in part} <= joining for part in between[1:])
     return bool(phrases) and joined and not between[0] and ends[-1] == len(words)
 
 
@@ -292,8 +279,9 @@ _MAX_STATEMENT_LENGTH = 3000
 _SENTENCE_WORDS = 8
 """In a table row, cue words such as "must" count only in cells with at least this many words."""
 # The text between two items of an enumeration: in "a consent or a duty", the cue "duty" is not about the consent.
-_BESIDE = re.compile(
-    r"\s{0,3}(?:,|or|and|oder|und)(?:\s{1,3}(?:or|and|the|an?|oder|und|der|die|das|eine?)){0,2}\s{0,3}$"
+_BESIDE = word_pattern(
+    r"\s{0,3}(?:,|@item_conjunctions@)"
+    r"(?:\s{1,3}(?:@item_conjunctions@|@definite_articles@|@indefinite_articles@)){0,2}\s{0,3}$"
 )
 # A number, with a capitalized word before it. "Rule 4" and "D3.2" are references instead of amounts.
 _FIGURE = re.compile(r"(?<![\w.])([A-Z]\w{2,20} )?\d[\d.,]{0,11}(?!\w)")

@@ -5,6 +5,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.text.languages import word_pattern
+from elt_llm_core.text.languages import words as language_words
 from elt_llm_query.engine import Engine
 from elt_llm_query.grounding.rules import NumberValue, find_numbers
 
@@ -30,7 +32,7 @@ _DEEPER = 2
 _OWN_ROW, _OWN_RECORD, _LISTED, _LISTED_RECORD = 1.0, 0.9, 0.8, 0.75
 _KIND = 0.86
 """The score of a table row about one kind of the entity, which is used only if no row is about the entity itself."""
-_BETWEEN = re.compile(r"[,;]|\s(?:and|or|und|oder)\s")
+_BETWEEN = word_pattern(r"[,;]|\s@item_conjunctions@\s")
 _NUMBERED = re.compile(r"^[A-Z]{0,4}\s?[\d.]{1,8}[a-z]?$")
 
 TableRow = tuple[TextStatement, TableCell]
@@ -122,14 +124,9 @@ _BESIDE_TABLE = 0.85
 _PERIODS = frozenset({"day", "week", "month", "year"})
 _SAME_RANK = 0.11
 """Rows whose scores differ by at most this much can contradict each other."""
-_NO_VALUE = re.compile(
-    r"n\s?[./]?\s?a\.?|k\.\s?A\.|tb[acd]|(?:still )?to be \w{4,12}|not (?:applicable|known|yet \w{2,12})"
-    r"|unknown|unbekannt|(?:see|siehe)(?:\s[\w.]{1,20}){1,5}|[-\u2013\u2014?.]{1,3}",
-    re.IGNORECASE,
-)
+_NO_VALUE = word_pattern(r"@no_value@|[-\u2013\u2014?.]{1,3}", re.IGNORECASE)
 """Table cells that give no value, such as "n/a", "to be decided" and "see section 4"."""
-_TRANSLATED = {"öffentlich": "public", "intern": "internal", "vertraulich": "confidential", "streng": "strictly"}
-"""German words for classes, and the English words that mean the same."""
+_ENGLISH_CLASSES = dict(entry.split() for entry in language_words("english_classes"))
 _FILLING = ARTICLES - {"a"} | {"of"}  # in "Class A", the letter is no article
 
 
@@ -246,7 +243,8 @@ def _table_cell(values: Sequence[FieldCandidate]) -> Cell:
 
 def _value_words(value: str, names: Names) -> frozenset[str]:
     """Return the words by which a value is compared with another; those of an alias or a translation are equal."""
-    forms = (" ".join(_TRANSLATED.get(word.casefold(), word) for word in form.split()) for form in names.forms(value))
+    classes = _ENGLISH_CLASSES
+    forms = (" ".join(classes.get(word.casefold(), word) for word in form.split()) for form in names.forms(value))
     key = frozenset(min(map(names.key, forms)))
     return key - _FILLING or key
 

@@ -8,6 +8,8 @@ from typing import Final
 
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.results import RetrievedChunk
+from elt_llm_core.text.languages import load_language, word_pattern
+from elt_llm_core.text.languages import words as language_words
 from elt_llm_core.text.normalise import words
 from elt_llm_core.text.stems import KeywordTokeniser, stopwords_of
 from elt_llm_query.grounding.claims import ContradictionFinder
@@ -23,19 +25,13 @@ _MIN_COPY_SHARE = 0.9
 _MAX_REPLACED_WORDS = 4
 _SAME_SPELLING = 90
 """Two words of at least this similarity, in percent, are two spellings of one word: "organisation", "organization"."""
-_ALTERNATIVE = frozenset({"or", "oder"})
+_ALTERNATIVE = language_words("or")
 _SMALL = stopwords_of("en") | stopwords_of("de")
 _ANY = ARTICLES | word_list("any")
 _ANYBODY = word_list("anybody")
 _BROKEN_WORD = re.compile(r"(?<=\w)[-\u00ad]\s{1,4}(\w)")
-# British endings whose American spelling is less similar than `_SAME_SPELLING`: "licence", "catalogue", "centre".
-_SPELLINGS = (
-    (re.compile(r"\bper\scent\b", re.IGNORECASE), "percent"),
-    (re.compile(r"(?<=en)c(?=e[ds]?\b)", re.IGNORECASE), "s"),
-    (re.compile(r"(?<=\wog)ue(?=s?\b)|(?<=gram)me(?=s?\b)", re.IGNORECASE), ""),
-    (re.compile(r"(?<=[a-z][bt])re(?=s?\b)", re.IGNORECASE), "er"),
-    (re.compile(r"(?<=[a-z](?:[aio]l|[a-z]n|[aeo]r|[aiou]t))is(?=(?:e[ds]?|ing|ations?)\b)", re.IGNORECASE), "iz"),
-)
+_AMERICAN_ENDINGS = [entry.split(" -> ") for entry in load_language("en").words("american_endings")]
+_SPELLINGS = [(re.compile(british, re.IGNORECASE), american) for british, american in _AMERICAN_ENDINGS]
 
 
 class DefinitionComparer:
@@ -153,7 +149,7 @@ def _chunk(text: str) -> RetrievedChunk:
 # ruff: noqa: RUF001 - look-alike quotes occur in documents.
 _FIGURE: Final = re.compile(r"[\d.,]{1,20}%?")
 _COMPOUND: Final = re.compile(r"[a-zäöü]{2,9}ty-[a-z]{3,5}\Z", re.IGNORECASE)
-_DENIAL: Final = re.compile(r"\b(?:not?|nor|never|neither|without|cannot|nicht|nie|kein\w{0,2}|ohne)\b", re.IGNORECASE)
+_DENIAL: Final = word_pattern(r"\b@denials@\b", re.IGNORECASE)
 _EDGES: Final = ".,;:!?()\"'“”„‘’"
 _MIN_ALIKE = 0.4  # texts that share fewer of their words than this are not compared word by word
 _MAX_PARTS = 3

@@ -4,6 +4,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from elt_llm_core.text.languages import words as language_words
 from elt_llm_core.text.normalise import words
 
 from elt_llm_consumer.evidence import Evidence
@@ -77,7 +78,7 @@ def grouped(definitions: Iterable[Definition], key: Callable[[Definition], _Key]
     return found
 
 
-_ARTICLES = frozenset({"a", "an", "the", "der", "die", "das", "ein", "eine"})
+_ARTICLES = language_words("definite_articles") | language_words("indefinite_articles")
 _NO_PLURALS = ("ss", "us", "is", "sis", "news", "as")
 
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import pairwise, starmap
 from typing import Final
 
+from elt_llm_core.text.languages import word_pattern
 from elt_llm_core.text.normalise import fold
 from elt_llm_core.text.outline import Section
 from elt_llm_query.grounding.sentences import TextPiece, is_table_row
@@ -269,7 +270,7 @@ _CLOSING = re.compile(r"[\"”“»’'*_`]{1,4}")
 _AHEAD = 3  # maximum number of pieces before the next list item
 _MAX_LIST_PIECES = 200  # maximum number of pieces of a list that continues a definition
 _TAIL_LENGTH = 12  # maximum characters of a final "; and"
-_TAIL = re.compile(r"[\s;,]{1,12}(?:and|or|und|oder)?[\s;,]{0,12}$", re.IGNORECASE)
+_TAIL = word_pattern(r"[\s;,]{1,12}@item_conjunctions@?[\s;,]{0,12}$", re.IGNORECASE)
 
 
 def trim_span(text: str, start: int, end: int) -> tuple[int, int]:

@@ -5,6 +5,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
+from elt_llm_core.text.languages import word_pattern
+
 from elt_llm_consumer.definitions.vocabulary import (
     ARTICLE,
     CONTEXT_IN_BRACKETS,
@@ -36,7 +38,7 @@ _GERMAN_KIND: Final = pattern("german_kind")
 _KIND_IN_PLURAL: Final = pattern("kind_in_plural")
 _DEFINING: Final = pattern("defining")
 QUOTED_TERM: Final = pattern("quoted_term")
-_AND = re.compile(r"\s*(?:,\s*(?:and|or|und|oder)?|and|or|und|oder|/|&)\s*(?:(?:the|an?)\s+)?(?=[\"“„«‘'*_`])")
+_AND = word_pattern(r"\s*(?:,\s*@item_conjunctions@?|@item_conjunctions@|/|&)\s*(?:(?:the|an?)\s+)?(?=[\"“„«‘'*_`])")
 _PLAIN = re.compile(r"[^\W_][\w\s&/'’.+#-]{0,110}$")
 # A subject may follow a colon or dash: "The following definition applies: "Goods" means ..."
 _AFTER_COLON = re.compile(r"(?::\s+|\s?[—–]\s*)(?=[\"“„«])")
@@ -202,8 +204,8 @@ def _is_term(term: str, *, marked: bool) -> bool:
 
 _CLASS: Final = pattern("class_of_things")
 _NUMBER = re.compile(r"(?:one|two|three|four|five|six|seven|eight|nine|ten|\d)\b", re.IGNORECASE)
-_IDENTIFIES = re.compile(r"(?:the|one\s+of|der|die|das)\b", re.IGNORECASE)
-_RELATIVE = re.compile(r"\b(?:who|which|that|whom|whose|where|when|if|unless|,|der|die|das)\b|[,;(:]")
+_IDENTIFIES = word_pattern(r"(?:@definite_articles@|one\s+of)\b", re.IGNORECASE)
+_RELATIVE = word_pattern(r"\b(?:@clause_relatives@|,)\b|[,;(:]")
 _PLURAL = re.compile(r"(?:[\w-]{1,30}\s){0,1}(?:[\w-]{2,30}s|data|people|staff|information|children)\s", re.IGNORECASE)
 _IDIOM: Final = pattern("idiom_after_means")
 # These words after "is" make a statement about a term: ""Including" is never meant to limit."

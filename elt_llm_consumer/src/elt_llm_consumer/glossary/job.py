@@ -1,13 +1,13 @@
 """Run the glossary job: find all definitions, merge the definitions of each term, and list where the term is used."""
 # ruff: noqa: RUF001 - look-alike quotes occur in documents.
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
 from elt_llm_core.errors import UnusableReply, UsageError
+from elt_llm_core.text.languages import word_pattern
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_query.synthesis.refusals import is_blank
 from elt_llm_query.understanding.aliases import Aliases
@@ -36,7 +36,7 @@ from elt_llm_consumer.names.names import Names
 
 _PROMPT = files("elt_llm_consumer.glossary").joinpath("clean_up_prompt.txt").read_text(encoding="utf-8")
 _SEE_ALSO = pattern("see_also_at_end")
-_SEE_ALSO_LIST = re.compile(r",\s(?:and\s|und\s)?|\s(?:and|und|or|oder)\s")
+_SEE_ALSO_LIST = word_pattern(r",\s(?:@and@\s)?|\s@item_conjunctions@\s")
 _MAX_GROWTH = 1.1
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import takewhile, zip_longest
 
 from elt_llm_core.text.languages import alternatives
+from elt_llm_core.text.languages import words as language_words
 
 from elt_llm_consumer.evidence import Evidence
 from elt_llm_consumer.handbook.candidates import CandidateIndex, EntityCandidate
@@ -15,8 +16,8 @@ from elt_llm_consumer.sentences.reader import Modality, NounPhrase, SentenceClau
 from elt_llm_consumer.sentences.words import QUANTIFIERS, listed_verbs, past_participle, sentence_words
 
 IS_A, KIND_OF, OF, HAVE = "is a", "is a kind of", "of", "have"
-_AFTER_OBJECT = frozenset({"to", "from", "with", "on", "against", "in", "by", "mit", "von", "an", "bei", "vor"})
-_AFTER_VERB = _AFTER_OBJECT | {"for", "under", "through", "into", "über", "für"}
+_AFTER_OBJECT = language_words("after_object")
+_AFTER_VERB = _AFTER_OBJECT | language_words("after_verb")
 _CLAUSE_SCORE, _PRONOUN_SCORE, _PHRASE_SCORE = 0.9, 0.7, 0.75
 _NOT_COUNTED = frozenset({"no", "another", "some", "few", "both", "either", "neither"})
 # Verbs that explain words, or do not state a permanent relationship.

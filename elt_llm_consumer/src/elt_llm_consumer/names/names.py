@@ -27,7 +27,7 @@ _TOKEN = re.compile(
     rf"{_UNSPACED}|(?:(?!{_UNSPACED}){CHARACTER}|(?<=\w)[\u00ad\u200b-\u200d\u2060])+(?:['\u2019]s(?!\w))?|&"
 )
 _ARTICLES = language_words("articles")
-_AND = {"&": "and", "und": "and"}
+_AND = dict.fromkeys(language_words("and") | {"&"}, "and")
 _IRREGULAR: Final[Mapping[str, str]] = tomllib.loads(
     files("elt_llm_consumer.names").joinpath("irregular_plurals.toml").read_text(encoding="utf-8")
 )
@@ -125,7 +125,7 @@ _ABBREVIATED_SCORE = 0.9
 _NARROWER_SCORE = 0.8
 """The score if one name has an additional first word. This name may be a kind of the other: "Youth Player"."""
 _TURNING = frozenset({"of", "for", "to", "on", "about", "from"})
-_FILLING = frozenset({"the", "a", "an"})
+_FILLING = language_words("articles", ["en"])
 _LIKELY = 0.85
 _UNLIKELY = 0.6  # factor for letter similarity, which is used only to rank names that do not match
 _MIN_LETTERS = 6

@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from elt_llm_core.enterprise import EnterpriseRecord
 from elt_llm_core.errors import UsageError
+from elt_llm_core.text.languages import words as language_words
 from elt_llm_core.text.normalise import words
 from pydantic import Field, ValidationError
 
@@ -79,7 +80,7 @@ class GoldReport:
         return {"job": self.job, "kind": self.kind, "shares": shares, "remarks": list(self.remarks)}
 
 
-_ARTICLES = frozenset({"a", "an", "the", "der", "die", "das", "ein", "eine"})
+_ARTICLES = language_words("definite_articles") | language_words("indefinite_articles")
 _SAME_TEXT = 0.8
 """The minimum share of common words, 0 to 1, at which two texts count as the same definition."""
 _AFTER_ES = ("ses", "shes", "ches", "xes", "zes")

@@ -7,6 +7,7 @@ loan are the subject and the object of a rule.
 import re
 from typing import Final
 
+from elt_llm_core.text.languages import word_pattern
 from elt_llm_core.text.outline import Span
 
 from elt_llm_consumer.sentences.words import word_list
@@ -17,15 +18,12 @@ _STOPS = re.compile(r"[,;:.()|]")
 _PRONOUNS = frozenset({"it", "they", "he", "she", "this", "es", "er", "sie"})
 _DETERMINERS: Final = word_list("clause_determiners")
 # These words start a subordinate clause; the subject of the clause follows.
-_SUBORDINATE = re.compile(
-    r"(?<!\w)(?:before|after|when|whenever|until|till|if|where|unless|because|while|once|as soon as|bevor|nachdem|wenn"
-    r"|bis|falls|sobald)\s{1,3}(\w{1,30})(?![\w,])",  # the clause "if lost, ..." has no subject
+_SUBORDINATE = word_pattern(
+    r"(?<!\w)@clause_openers@\s{1,3}(\w{1,30})(?![\w,])",  # the clause "if lost, ..." has no subject
     re.IGNORECASE,
 )
-_COORDINATE = re.compile(r"[,;]\s{1,3}(?:and|but|or|und|aber|oder)?\s{0,3}(\w{1,30})", re.IGNORECASE)
-_MODAL = re.compile(
-    r"(?<!\w)(?:must|shall|may|should|cannot|can|need|needs|muss|müssen|darf|dürfen|soll|sollen|kann|können)(?!\w)"
-)
+_COORDINATE = word_pattern(r"[,;]\s{1,3}@coordinators@?\s{0,3}(\w{1,30})", re.IGNORECASE)
+_MODAL = word_pattern(r"(?<!\w)@clause_modals@(?!\w)")
 _RELATIVE = re.compile(r"(?<!\w)(?:that|which|who|where|whose)\s{1,3}$", re.IGNORECASE)
 
 

@@ -11,6 +11,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Final, Literal
 
+from elt_llm_core.text.languages import alternatives
 from elt_llm_core.text.languages import words as language_words
 
 _WORD = re.compile(r"[^\W_]+(?:[-_\u2010\u2011/.][^\W_]+){0,6}(?:(?<=n)['\u2019]t(?!\w))?|&")
@@ -160,14 +161,14 @@ _WORDS_BETWEEN = r"(?:[^\s.;]{1,30}\s{1,3}){0,6}"
 _YEAR, _NUMBER = r"(?:1[5-9]|20)\d\d", r"\d{1,4}[a-zA-Z]{0,2}(?:\([a-z0-9]{1,4}\)){0,3}"
 _IN_NAME = re.compile(r"[ -][A-Z][a-z]")
 _ZU_INFINITIVE = " ... zu *"
-_EASY = r"(?:leicht|schwer|schwierig|einfach|kaum|gut)\s{1,3}zu\s"  # "ist leicht zu öffnen" is no duty
+_EASY = rf"(?:{alternatives(language_words('easy'))})\s{{1,3}}zu\s"
 # What may follow "unverzüglich": "sind unverzüglich, spätestens am 5. Mai, zu melden".
 _DEADLINE = (
     r"(?:(?<=unverzüglich)|(?<=umgehend)|(?<=sofort)),\s{1,3}(?:spätestens|längstens)\s(?:\d{1,2}\.|[^.,:;]){1,80}"
     r"(?:,(?!\s{1,3}(?:um|ohne|anstatt|statt)\s)|(?=\s))"
 )
 _IN_CLAUSE = rf"(?:(?!{_EASY})(?:\d{{1,2}}\.|[^\s.,:;]{{1,40}})(?:{_DEADLINE})?\s{{1,3}}){{0,15}}?"
-_NO_DUTY = "verstehen|erwarten|erkennen|sehen|finden|hoffen|befürchten|denen|ihnen|allen|anderen|diesen|jenen|einen"
+_NO_DUTY = alternatives(language_words("no_duty"))
 # "hinzugekommen" is a participle, "zu löschen" and "aufzubewahren" are infinitives. They end the clause.
 _INFINITIVE = (
     rf"(?-i:(?:zu\s{{1,3}}(?!(?:{_NO_DUTY})(?!\w))|(?!(?:hin|da)zuge)[a-zäöüß]{{2,12}}zu)[a-zäöüß]{{2,30}}(?:en|ern|eln))"

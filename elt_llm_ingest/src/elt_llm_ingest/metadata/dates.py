@@ -5,7 +5,7 @@ from calendar import monthrange
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from elt_llm_core.text.languages import month_numbers
+from elt_llm_core.text.languages import alternatives, languages, month_numbers, words
 
 DATES_VERSION = 1  # increase this number whenever the same text could yield other dates
 _EARLIEST_YEAR, _LATEST_YEAR = 1000, 2199
@@ -106,7 +106,8 @@ _LONGEST_MONTH = max(map(len, _MONTHS))
 _WORD = re.compile(rf"(?<![^\W\d_])[^\W\d_]{{3,{_LONGEST_MONTH}}}(?![^\W_])")
 _LETTERS = re.compile(rf"[^\W\d_]{{3,{_LONGEST_MONTH}}}")
 _SUFFIX = r"(?:st|nd|rd|th|er|\.)?"
-_BETWEEN = r"(?:\s?[-\u2013\u2014/]\s?|,\s|,?\s(?:and|to|or|until|und|bis|oder|et|au|ou|ir|iki|&)\s)"
+_JOINING = alternatives(words("between_dates", languages()))
+_BETWEEN = rf"(?:\s?[-\u2013\u2014/]\s?|,\s|,?\s(?:{_JOINING}|ou|&)\s)"
 _DAY_LIST = rf"\d{{1,2}}{_SUFFIX}(?:{_BETWEEN}\d{{1,2}}{_SUFFIX}){{0,5}}"
 _BUT_JOINED = re.compile(r"[\d,.\s]|st|nd|rd|th|er")
 _DAY = re.compile(r"\d{1,2}")
@@ -117,9 +118,7 @@ _YEAR_BEFORE = re.compile(r"(?<![\w.,/-])(?P<year>1\d{3}|2[01]\d\d)(?:\s(?:m\.|m
 _YEAR_AFTER = re.compile(rf"(?:\.?,?\s(?:of\s|de\s|m\.\s)?|\.?-){_YEAR}")
 _SHORT_YEAR_AFTER = re.compile(r"-(?P<year>\d\d)(?![\w./-])")
 _DAYS_AFTER = re.compile(rf"\.?\s(?P<days>{_DAY_LIST})(?!\d|[.,/:%]\d)(?!\s?[ap]\.?m\b)")
-_FIRST_OF_TWO = re.compile(
-    r",?\s?(?:[-\u2013\u2014/]|,|to|and|or|until|through|bis|und|oder|au|et|iki|ir)\s?(?:the\s)?(?:on\s)?"
-)
+_FIRST_OF_TWO = re.compile(rf",?\s?(?:[-\u2013\u2014/]|,|{_JOINING}|through)\s?(?:the\s)?(?:on\s)?")
 _REACH = 60  # characters before the name of a month that are searched for its days
 
 

@@ -32,13 +32,11 @@ _LEGAL_FORM_BEFORE = re.compile(
 )
 _GERMAN_STATE = ("Bundes", "Landes", "Reichs")
 
-_ARTICLES = frozenset("the a an der die das den dem des le la les un une".split())  # noqa: SIM905
-_DETERMINERS = _ARTICLES.union(
-    "each every any no both this that such our your their its his her my these those some".split()  # noqa: SIM905
-)
-_OF = frozenset({"of", "for", "de", "des", "der", "du", "für"})
+_ARTICLES = _LISTS["articles"]
+_DETERMINERS = _ARTICLES | _LISTS["determiners"]
+_OF = _LISTS["of"]
 _ENGLISH_OF = frozenset({"of", "for"})
-_AND = frozenset({"and", "und", "et", "&"})
+_AND = _LISTS["and"]
 
 _UPPER = "[A-ZÀ-ÖØ-ÞĀĂĄĆČĎĐĒĖĘĚĞĢĪĮİĶĹĻĽŁŃŅŇŌŐŒŔŘŚŞŠŢŤŪŮŰŲŹŻŽ]"
 # The text after the first letter: the rest of "U.S.", of "St.", or of a word.

@@ -6,18 +6,22 @@ The module also converts parsed documents to LlamaIndex documents and back.
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.text.outline import Section
 from llama_index.core.readers.base import BaseReader
-from llama_index.core.schema import BaseNode, Document, MetadataMode
 
 from elt_llm_ingest.parsing.parsed_document import Block, ParsedDocument
 
+if TYPE_CHECKING:
+    from llama_index.core.schema import BaseNode, Document
 
-def to_llama_document(parsed: ParsedDocument, path: Path) -> Document:
+
+def to_llama_document(parsed: ParsedDocument, path: Path) -> "Document":
     """Convert to a LlamaIndex document. Pages, sections and blocks are metadata that prompts and embeddings ignore."""
+    from llama_index.core.schema import Document  # not imported in worker processes
+
     structure: dict[str, Any] = {
         "pages": list(parsed.pages),
         "sections": [(section.start, section.level, section.title) for section in parsed.sections],
@@ -30,8 +34,10 @@ def to_llama_document(parsed: ParsedDocument, path: Path) -> Document:
     )
 
 
-def from_llama_document(node: BaseNode) -> ParsedDocument:
+def from_llama_document(node: "BaseNode") -> ParsedDocument:
     """Convert a LlamaIndex document to a parsed one: only text and title, if another package's reader has made it."""
+    from llama_index.core.schema import MetadataMode
+
     metadata: Mapping[str, Any] = node.metadata
     return ParsedDocument(
         text=node.get_content(metadata_mode=MetadataMode.NONE),
@@ -61,7 +67,7 @@ class DocumentReader(BaseReader):
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument with the reason if the file cannot be parsed."""
 
-    def load_data(self, file: Path, *args: Any, **load_kwargs: Any) -> list[Document]:
+    def load_data(self, file: Path, *args: Any, **load_kwargs: Any) -> "list[Document]":
         """Return the file as one LlamaIndex document whose metadata contains pages, sections and blocks."""
         return [to_llama_document(self.read(Path(file)), Path(file))]
 

@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
+from decimal import ROUND_HALF_UP, Context, Decimal
 from html import unescape
 from io import BytesIO
 from itertools import product
+from math import isfinite
 from pathlib import Path
 from posixpath import dirname, join, normpath
-from types import MappingProxyType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 from elt_llm_core.errors import UnreadableDocument
@@ -53,13 +55,15 @@ Position = tuple[int, int]
 class SheetExtent:
     """The size of a sheet's filled area. `errors` maps the (row, column) of a cell, from 0, to its error value.
 
-    `struck` maps the position of each cell with struck-out text to the rest of its text.
+    `struck` maps the position of each cell with struck-out text to the rest of its text, and `percent` that of each
+    percentage to the decimal places of its format.
     """
 
     rows: int = 0
     columns: int = 0
     errors: dict[Position, str] = field(default_factory=dict)
     struck: dict[Position, str] = field(default_factory=dict)
+    percent: dict[Position, int] = field(default_factory=dict)
 
     @property
     def is_too_large(self) -> bool:
@@ -72,14 +76,21 @@ class SheetExtent:
         return f"spreads over {self.rows:,} rows and {self.columns:,} columns, more than {MAX_CELLS:,} cells"
 
 
-def xlsx_extent(
-    xml: bytes, struck: frozenset[bytes] = frozenset(), strings: Mapping[bytes, str] = MappingProxyType({})
-) -> SheetExtent:
-    """Measure the filled area of a sheet in the XML of an XLSX file.
+@dataclass(frozen=True)
+class CellFormats:
+    """The numbers of an XLSX file's formats that strike text out, and the decimal places of those for percentages.
 
-    `struck` has the numbers of struck-out formats, and `strings` maps the numbers of texts with struck-out words to
-    the rest of these texts.
+    `strings` maps the numbers of texts with struck-out words to the rest of these texts.
     """
+
+    struck: frozenset[bytes] = frozenset()
+    percent: Mapping[bytes, int] = field(default_factory=dict)
+    strings: Mapping[bytes, str] = field(default_factory=dict)
+
+
+def xlsx_extent(xml: bytes, formats: CellFormats | None = None) -> SheetExtent:
+    """Measure the filled area of a sheet in the XML of an XLSX file, and find its cells with errors and formats."""
+    formats = formats or CellFormats()
     extent = _bounding_box(set(_COLUMN.findall(xml)), set(_ROW.findall(xml)))
     if extent.is_too_large:
         # Only cells with content count, since whole columns may be formatted but empty.
@@ -91,11 +102,13 @@ def xlsx_extent(
     errors = [found for found in _ERROR.findall(xml) if _IS_ERROR in found[0]] if _IS_ERROR in xml else []
     for attributes, value in errors:
         extent.errors |= {place: value.decode("ascii") for place in _positions(attributes)}
-    for attributes, number in _SHARED.findall(xml) if strings else ():
-        if number in strings:
-            extent.struck |= dict.fromkeys(_positions(attributes), strings[number])
-    for attributes, style in _FORMATTED.findall(xml) if struck else ():
-        extent.struck |= dict.fromkeys(_positions(attributes) if style in struck else (), "")
+    for attributes, number in _SHARED.findall(xml) if formats.strings else ():
+        if number in formats.strings:
+            extent.struck |= dict.fromkeys(_positions(attributes), formats.strings[number])
+    for attributes, style in _FORMATTED.findall(xml) if formats.struck or formats.percent else ():
+        extent.struck |= dict.fromkeys(_positions(attributes) if style in formats.struck else (), "")
+        if style in formats.percent:
+            extent.percent |= dict.fromkeys(_positions(attributes), formats.percent[style])
     return extent
 
 
@@ -106,15 +119,52 @@ def _positions(attributes: bytes) -> Iterator[Position]:
         yield int(row.group(1)) - 1, _column_number(column.group(1)) - 1
 
 
-def _struck_formats(archive: Archive) -> frozenset[bytes]:
-    """Return the numbers of the cell formats of an XLSX file that strike the text out."""
+def _cell_formats(archive: Archive) -> CellFormats:
+    strings = dict(_struck_strings(archive))
     name = dict(_relations(archive, _WORKBOOK).values()).get("styles") if _WORKBOOK in archive else None
     root = parse_xml(archive.read_member(name)) if name else None
     if root is None:
-        return frozenset()
+        return CellFormats(strings=strings)
     fonts = {f"{n}" for n, font in enumerate(root.iterfind("{*}fonts/{*}font")) if _strikes(font)}
-    formats = enumerate(root.iterfind("{*}cellXfs/{*}xf"))
-    return frozenset(b"%d" % number for number, one in formats if one.get("fontId") in fonts)
+    codes = {it.get("numFmtId", ""): it.get("formatCode", "") for it in root.iterfind("{*}numFmts/{*}numFmt")}
+    places = {number: _percent_places(code) for number, code in {**_PERCENT_CODES, **codes}.items()}
+    struck: set[bytes] = set()
+    percent: dict[bytes, int] = {}
+    for number, one in enumerate(root.iterfind("{*}cellXfs/{*}xf")):
+        if one.get("fontId") in fonts:
+            struck.add(b"%d" % number)
+        if (decimals := places.get(one.get("numFmtId", ""))) is not None:
+            percent[b"%d" % number] = decimals
+    return CellFormats(frozenset(struck), percent, strings)
+
+
+_PERCENT_CODES = {"9": "0%", "10": "0.00%"}  # the formats for percentages that XLSX files need not define
+_LITERAL = re.compile(r'"[^"]*"|\[[^\]]*\]|[\\_*].')
+_CONDITION = re.compile(r"\[[<>=]")
+
+
+def _percent_places(code: str) -> int | None:
+    """Return the decimal places of a format for percentages, such as 1 for `0.0%;-0.0%`; None for another format."""
+    shown, *_ = _LITERAL.sub("", code).split(";")
+    if shown.count("%") != 1 or _CONDITION.search(code):
+        return None
+    return len(re.findall("[0#?]", shown.partition(".")[2]))
+
+
+_MOST_EXACT_DIGITS = 6
+_MOST_PLACES = 15
+_UNBOUNDED = Context(prec=999, rounding=ROUND_HALF_UP)  # more digits than any float has
+
+
+def percent_text(value: float, places: int) -> str:
+    """Return a number as a percentage with these decimal places, and with all digits if they are few.
+
+    0.15 is 15%. With no decimal places, an eighth is 12.5%, but a third is 33%.
+    """
+    number = Decimal(format(value, ".15g")).scaleb(2).normalize()
+    exact = -int(number.as_tuple().exponent) if len(number.as_tuple().digits) <= _MOST_EXACT_DIGITS else 0
+    last_digit = Decimal(1).scaleb(-max(min(places, _MOST_PLACES), exact))
+    return f"{number.quantize(last_digit, context=_UNBOUNDED):f}%"
 
 
 def _strikes(font: _Element | None) -> bool:
@@ -201,11 +251,12 @@ def _check_package(path: Path) -> _Package:
                 if extent.is_too_large:
                     raise UnreadableDocument(f"is too large: sheet {number} {extent.description}")
                 extent.struck = dict(_struck_ods_cells(sheets[number - 1], styles)) if styles.strike_out else {}
+                extent.percent = dict(_ods_percentages(sheets[number - 1]))
             remarks, merged = zip(*map(_ods_contents, sheets), strict=True) if sheets else ((), ())
             return _Package(dict(enumerate(extents)), dict(enumerate(remarks)), dict(enumerate(merged)), metadata)
-        parts, struck, strings = _sheet_parts(archive), _struck_formats(archive), dict(_struck_strings(archive))
+        parts, formats = _sheet_parts(archive), _cell_formats(archive)
         return _Package(
-            {name: xlsx_extent(archive.read_member(part), struck, strings) for name, part in parts.items()},
+            {name: xlsx_extent(archive.read_member(part), formats) for name, part in parts.items()},
             {name: _sheet_remarks(archive, part) for name, part in parts.items()},
             metadata=metadata,
         )
@@ -489,8 +540,25 @@ def _struck_ods_cells(sheet: _Element, styles: OpenStyles) -> Iterator[tuple[Pos
         lines = [[*styled_texts(line, styles, struck=struck)] for line in cell.iterchildren(f"{TEXT}p")]
         if any(is_struck and text.strip() for line in lines for text, is_struck in line):
             rest = "\n".join("".join(blank_for(text) if old else text for text, old in line) for line in lines)
-            places = product(range(_repetitions(row, "rows")), range(_repetitions(cell, "columns")))
-            yield from (((top + down, left + across), rest.strip()) for down, across in places)
+            yield from ((place, rest.strip()) for place in _repeated_places(top, left, row, cell))
+
+
+def _repeated_places(top: int, left: int, row: _Element, cell: _Element) -> Iterator[Position]:
+    places = product(range(_repetitions(row, "rows")), range(_repetitions(cell, "columns")))
+    yield from ((top + down, left + across) for down, across in places)
+
+
+_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,40})?(?:[eE]-?\d{1,2})?")
+
+
+def _ods_percentages(sheet: _Element) -> Iterator[tuple[Position, int]]:
+    """Yield the position of each percentage of an ODS sheet, and its decimal places as displayed."""
+    for top, left, cell in _ods_cells(sheet):
+        row, value = cell.getparent(), cell.get(f"{OFFICE}value", "")
+        if row is not None and cell.get(f"{OFFICE}value-type") == "percentage" and _NUMBER.fullmatch(value):
+            digits = sum(map(str.isdigit, cell.findtext(f"{TEXT}p") or ""))
+            whole = len(str(abs(int(100 * float(value)))))
+            yield from ((place, max(digits - whole, 0)) for place in _repeated_places(top, left, row, cell))
 
 
 def _repetitions(element: _Element, kind: str) -> int:
@@ -541,8 +609,9 @@ CellValue = str | int | float | bool | datetime | date | time | timedelta
 class Sheet:
     """The filled area of one sheet. Empty cells are "", numbers are floats, and formula cells have their last value.
 
-    All `rows` have the same length. They start at the first filled row and column. `merged` lists the first and the
-    last (row, column) of each merged range, counted from 0 in `rows`; only the first cell of a range has the value.
+    Percentages are texts such as "15%". All `rows` have the same length. They start at the first filled row and column.
+    `merged` lists the first and the last (row, column) of each merged range, counted from 0 in `rows`; only the first
+    cell of a range has the value.
     `note` is the reason why a sheet was not read. `remarks` names cells as spreadsheets do, such as B2.
     `first_row` is the number of the first row in the spreadsheet. `struck` places the cells of which
     struck-out text is left out.
@@ -612,6 +681,11 @@ def _sheet_rows(
     rows: list[list[CellValue]] = sheet.to_python()
     struck: set[Position] = set()
     top, left = sheet.start or (0, 0)
+    for (row, column), places in extent.percent.items():
+        if 0 <= row - top < len(rows) and 0 <= column - left < len(rows[0]):
+            value = rows[row - top][column - left]
+            if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
+                rows[row - top][column - left] = percent_text(value, places)
     for (row, column), text in (*extent.errors.items(), *extent.struck.items()):
         if 0 <= row - top < len(rows) and 0 <= column - left < len(rows[0]):
             if (row, column) in extent.struck and rows[row - top][column - left] != "":

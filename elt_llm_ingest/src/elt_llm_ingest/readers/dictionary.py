@@ -56,7 +56,7 @@ class DictionaryReader(DocumentReader):
     """
 
     name: ClassVar[str] = "dictionary"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
 
     def __init__(self, options: ReaderOptions | None = None) -> None:
         self._mapping = options.columns if options and options.columns else "{}"

@@ -139,7 +139,7 @@ class LeanixInventoryReader(DocumentReader):
     """Reads the first sheet of a workbook as an inventory. Further sheets, such as ReadMe, are ignored."""
 
     name = "leanix_inventory"
-    version = 3
+    version = 4
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is not a workbook or contains no inventory."""
@@ -161,7 +161,7 @@ class SheetsReader(DocumentReader):
     """
 
     name: ClassVar[str] = "sheets"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is encrypted, damaged or beyond the limits."""

@@ -16,6 +16,7 @@ from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.store.records import StoredNode, sha256
 from elt_llm_core.store.store import Store
+from elt_llm_core.text.languages import word_pattern
 from elt_llm_core.text.outline import Outline
 from elt_llm_core.text.sentences import sentence_spans
 
@@ -40,7 +41,7 @@ _WORDS = tomllib.loads(Path(__file__).with_name("question_words.toml").read_text
 _TEMPLATES = {language: QuestionTemplates(**texts) for language, texts in _WORDS["templates"].items()}
 _NOT_FIRST, _NOT_WITHIN = (frozenset(words.split()) for words in _WORDS["terms"].values())
 _PATTERNS = PatternFile(__file__)
-_FRAME = re.compile(r"^(?:(?:the|an?|der|die|das|eine?|term|expression)\s{1,2}){0,2}", re.IGNORECASE)
+_FRAME = word_pattern(r"^(?:(?:@definite_articles@|@indefinite_articles@|term|expression)\s{1,2}){0,2}", re.IGNORECASE)
 _MARKS = re.compile(r"^[\s#*_>-]{1,12}")
 _QUOTES = re.compile(r"[\"“”„«»]")
 _BRACKETS = re.compile(r"\s?\([^()]{0,80}\)")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from elt_llm_core.results import Citation, RetrievedChunk
-from elt_llm_core.text.languages import alternatives, month_names
+from elt_llm_core.text.languages import alternatives, month_names, word_pattern
 from elt_llm_core.text.normalise import fold
 from elt_llm_core.text.outline import Outline
 from elt_llm_core.text.sentences import sentence_spans
@@ -22,7 +22,7 @@ _MONTHS = alternatives(month_names(folded=True))
 _LIST_NUMBER = re.compile(_PATTERNS.part("list_number").replace("MONTHS", _MONTHS))
 _BARE_REPLY = re.compile(r"(?:yes|no|ja|nein|correct|richtig|\d{1,3}|\w)[.!]*")
 _CONTENT = re.compile(r"[^\W_]{2,}|\d")
-_JOINTS = re.compile(r"; |, (?:and|but|while|whereas|und|aber|während|sowie) ")
+_JOINTS = word_pattern(r"; |, @between_cited@ ")
 _LONGEST = 2000  # characters of a sentence that are compared
 _FEWEST_CLAUSE_WORDS = 4  # of a clause that is compared separately
 _LONGEST_RANGE = 20  # difference of the numbers in a mark such as [2-4]

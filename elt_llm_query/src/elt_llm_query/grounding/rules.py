@@ -12,8 +12,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from elt_llm_core.text.languages import alternatives, load_language, month_names
+from elt_llm_core.text.languages import alternatives, load_language, month_names, word_pattern
 from elt_llm_core.text.languages import numbers as number_words
+from elt_llm_core.text.languages import words as language_words
 from elt_llm_core.text.normalise import fold
 
 from elt_llm_query.understanding.patterns import PatternFile
@@ -154,7 +155,7 @@ def _with_measure(lowered: str, number: NumberValue) -> NumberValue:
     return replace(number, values=values, measure=measure, rough=bool(_PATTERNS["roughly"].search(before)))
 
 
-_CLAUSE: Final = re.compile(r"[;:] |, (?:but|and|while|whereas|however|aber|und|sondern|wahrend)\b")
+_CLAUSE: Final = word_pattern(r"[;:] |, @between_rules@\b")
 _WORD: Final = re.compile(r"\w+")
 _UP: Final = frozenset({"over", "least", "from"})
 _DOWN: Final = frozenset({"under", "most", "till"})
@@ -165,9 +166,7 @@ _REACH_BACK: Final = 26  # characters from the start of a number to the limit af
 _LEAST_COMMON: Final = 0.34  # of the shorter clause's stems: the share that two compared clauses must have in common
 _FOLLOWING: Final = 4  # words after a limit without a number: they name what is limited
 _BARE_TIMES: Final = _PATTERNS.words("bare_times")
-_NEED_NOT_IF_DENIED: Final = frozenset(
-    {"muss", "mussen", "mus", "braucht", "brauchen", "ist verpflichtet", "sind verpflichtet"}
-)
+_NEED_NOT_IF_DENIED: Final = language_words("need_not_if_denied")
 
 
 @dataclass(frozen=True)

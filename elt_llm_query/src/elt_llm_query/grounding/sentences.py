@@ -401,7 +401,8 @@ def match_term(term: str, stems: Collection[str]) -> float:
         return 1.0
     if len(term) < _SHORTEST_SHARED_PREFIX or any(letter.isdigit() for letter in term):
         return 0.0
-    return 0.8 if any(_same_prefix(term, stem) for stem in stems) else 0.0
+    shortest = term[:_SHORTEST_SHARED_PREFIX]
+    return 0.8 if any(stem.startswith(shortest) and _same_prefix(term, stem) for stem in stems) else 0.0
 
 
 def _same_prefix(left: str, right: str) -> bool:

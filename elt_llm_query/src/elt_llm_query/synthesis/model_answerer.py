@@ -9,6 +9,7 @@ from elt_llm_core.errors import ResponseGenerationError
 from elt_llm_core.models.token_counts import TokenUpperBound
 from elt_llm_core.results import CheckedSentence, Citation, RetrievedChunk
 from elt_llm_core.settings.tree import Settings
+from elt_llm_core.text.languages import languages, load_language, word_pattern
 from llama_index.core.llms import LLM
 
 from elt_llm_query.extractive.answerer import Answer, AnswerRequest, ExtractiveAnswerer, refusal_text
@@ -32,19 +33,13 @@ from elt_llm_query.understanding.question import asked_language, question_langua
 # Below this confidence, the model is not asked. Only questions about other subjects have so low a confidence.
 PARTIAL_SOURCES = 0.1
 _STYLE_SHARE = 8  # the caller's style takes at most one eighth of the context window
-_NAMES = (
-    ("de", "de german deutsch"),
-    ("en", "en english englisch"),
-    ("es", "es spanish español"),
-    ("fr", "fr french français"),
-    ("lt", "lt lithuanian lietuvių"),
+_LANGUAGES: Mapping[str, str] = MappingProxyType(
+    {name: code for code in languages() for name in load_language(code).words("names")}
 )
-_LANGUAGES: Mapping[str, str] = MappingProxyType({name: code for code, names in _NAMES for name in names.split()})
-
-_LIST = r"\d{1,3}(?:(?:\s?[,;&]\s?|\s(?:and|und)\s)(?:(?:sources?|quellen?)\s)?\d{1,3}){0,8}"
-_BRACKETS = re.compile(rf"【\s?({_LIST})(?:†[^】\n]{{0,80}})?】|\[({_LIST})\]")
-_NAMED = re.compile(
-    rf"(\b(?:in|to|by|per|from|of|laut|nach)\s)?[\[(](?:see\s|siehe\s)?((?:sources?|quellen?)\s?[:#]?\s?({_LIST}))[\])]",
+_LIST = r"\d{1,3}(?:(?:\s?[,;&]\s?|\s@and@\s)(?:@source@\s)?\d{1,3}){0,8}"
+_BRACKETS = word_pattern(rf"【\s?({_LIST})(?:†[^】\n]{{0,80}})?】|\[({_LIST})\]")
+_NAMED = word_pattern(
+    rf"(\b@before_source@\s)?[\[(](?:@see@\s)?(@source@\s?[:#]?\s?({_LIST}))[\])]",
     re.IGNORECASE,
 )
 _TAG = re.compile(r"\s?</?source(?:\snumber=[\"'](\d{1,3})[\"'])?[^<>\n]{0,200}>", re.IGNORECASE)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal
 
-from elt_llm_core.text.languages import load_language
+from elt_llm_core.text.languages import load_language, word_pattern
 from elt_llm_core.text.normalise import fold, lower
 from elt_llm_core.text.stems import KeywordTokeniser
 from pydantic import TypeAdapter
@@ -57,6 +57,7 @@ _CODE = re.compile(
     r"\b(?=[\w.+#/-]{0,60}\d)(?=[\w.+#/-]{0,60}[A-Za-z])\w[\w.+#/-]{0,60}\w|\b[A-Z][A-Z0-9&]{1,60}\b|\b\w{1,60}(?:\+\+|#)"
 )
 _CAPITALISED = re.compile(r"\b[A-ZÀ-Þ][\w'\u2019-]*(?:\s+(?:of\s+|the\s+|de\s+|von\s+)?[A-ZÀ-Þ][\w'\u2019-]*)*")
+_BOTH = word_pattern(r"\b@both@\b")
 _OPENING = re.compile(r"(?:^|(?<=[.?!]))\s*[^\W\d][\w'\u2019]*")
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
 _WORD = re.compile(r"\w[\w.+#/-]*")
@@ -88,7 +89,7 @@ class ParsedQuestion:
     @property
     def twofold(self) -> bool:
         """Whether the question has two parts or contains a word such as "and" or "both"."""
-        return len(self.parts) > 1 or bool(re.search(r"\b(?:and|und|both|beide)\b", _last_question(self.text)))
+        return len(self.parts) > 1 or bool(_BOTH.search(_last_question(self.text)))
 
     @property
     def wants_list(self) -> bool:

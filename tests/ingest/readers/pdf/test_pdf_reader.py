@@ -192,3 +192,27 @@ def test_a_form_that_only_adobe_reader_can_show_is_noted(write_pdf: WritePdf) ->
     path = write_pdf([_lines("Please wait...")], form="/XFA[(template)<<>>]")
     path.write_bytes(path.read_bytes().replace(b"/Catalog", b"/Catalog/NeedsRendering true", 1))
     assert PdfReader().read(path).notes == ("holds an XFA form, which is not read; print it to a PDF",)
+
+
+def _raised(base: str, figure: str, after: str = "", top: float = 700) -> list[tuple[float, float, float, str]]:
+    """A text with a smaller, raised number behind it; 6.672 is the width of a digit, 4.4 that of a raised one."""
+    left = 72 + sum(3.336 if letter in " .,:" else 6.672 for letter in base)
+    right = left + sum(2.67 if letter == "-" else 4.448 for letter in figure)
+    return [(72, top, 12, base), (left, top + 5, 8, figure), *([(right, top, 12, after)] if after else [])]
+
+
+def test_raised_numbers_after_a_number_of_a_pdf_page_are_exponents(write_pdf: WritePdf) -> None:
+    page = [*_raised("2", "32", " words"), *_raised("1.5", "6", top=600), *_raised("10", "-3", " s", top=500)]
+    assert PdfReader().read(write_pdf([page])).text.split("\n") == ["2^32 words", "1.5^6", "10^-3 s"]
+
+
+def test_raised_numbers_of_notes_and_fractions_of_a_pdf_page_are_not_exponents(write_pdf: WritePdf) -> None:
+    page = [
+        *_raised("2019", "4", " ended", top=700),
+        *_raised("1,200", "5", " fees", top=650),
+        *_raised("3", "1", "/2 years", top=600),
+        *_raised("40", "2", " fees", top=550),
+        (72, 40, 8, "2 Forty in all."),
+    ]
+    first, note = PdfReader().read(write_pdf([page])).text.split("\n\n")
+    assert (first, note) == ("2019 [4] ended 1,200 [5] fees 31/2 years 40 [2] fees", "2 Forty in all.")

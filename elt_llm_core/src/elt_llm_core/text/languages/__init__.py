@@ -17,6 +17,7 @@ from elt_llm_core.errors import SettingsError
 from elt_llm_core.text.normalise import fold
 
 Words = tuple[str, ...]
+_LIST_NAME = re.compile(r"@(\w+)@")
 
 
 WORD_LISTS = frozenset(
@@ -105,6 +106,15 @@ def words(name: str, codes: Iterable[str] | None = None, *, folded: bool = False
     if not found:
         raise KeyError(f"None of the languages has a word list '{name}'")
     return frozenset(map(fold, found)) if folded else frozenset(found)
+
+
+def word_pattern(expression: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
+    """Compile an expression in which `@name@` means any word of the list `name` in the languages with sentence rules.
+
+    The entries of these lists may be regular expressions.
+    """
+    whole = _LIST_NAME.sub(lambda name: f"(?:{'|'.join(sorted(words(name[1]), reverse=True))})", expression)
+    return re.compile(whole, flags)
 
 
 def numbers(name: str, *, folded: bool = False) -> Mapping[str, float]:

@@ -11,31 +11,8 @@ import pypdfium2
 
 from elt_llm_ingest.parsing.parsed_document import BlockKind
 from elt_llm_ingest.readers.headings import kind_of_line
+from elt_llm_ingest.readers.pdf.raised_figures import mark_raised_figures
 from elt_llm_ingest.readers.pdf.text_layer import PageText
-
-# A note number must follow three letters or a punctuation mark: the 2 in km2 is no note number.
-_CANDIDATE = re.compile(r"(?:[^\W\d_]{3}|[.,;:!?)\]\u201d\u2019\"'])(\d{1,3})(?!\w)")
-_AT_LINE_START = re.compile(r"(\d{1,3})\s?(?=[^\W\d_]|[\u201c\"'(])")
-_LEAST_RISE = 0.2  # the least rise of a note number above the base line, as a share of the font size
-
-
-def bracket_raised_figures(page_text: PageText, text: str, first: int, size: float) -> str:
-    """Put the raised numbers of a line, which refer to notes, in brackets: "the fee¹" -> "the fee [1]"."""
-
-    def is_raised(figure: int, beside: int) -> bool:
-        return page_text.base_line(first + figure) - page_text.base_line(first + beside) > _LEAST_RISE * size
-
-    parts: list[str] = []
-    end = 0
-    if (note := _AT_LINE_START.match(text)) and is_raised(0, note.end()):
-        parts, end = [f"[{note.group(1)}] "], note.end()
-    for match in _CANDIDATE.finditer(text, end):
-        start = match.start(1)
-        if is_raised(start, start - 1):
-            parts += [text[end:start], f" [{match.group(1)}]"]
-            end = match.end(1)
-    return "".join(parts) + text[end:]
-
 
 # pdfium replaces a hyphen at the end of a line with U+FFFE, and joins the line to the next one.
 HYPHEN_AT_LINE_END = "\ufffe"
@@ -137,7 +114,7 @@ def _place_line(page_text: PageText, bare: str, first: int) -> PdfLine:
     # If a matrix scales the font, the font size can be 1. The box has the real size of the text on the page.
     size = size if size > 1.5 else round(left.top - left.bottom, 1)  # points
     return PdfLine(
-        readable_text(bracket_raised_figures(page_text, bare, first, size)),
+        readable_text(mark_raised_figures(page_text, bare, first, size)),
         left=min(left.left, right.left),
         right=max(left.right, right.right),
         bottom=min(left.bottom, right.bottom),
@@ -228,6 +205,7 @@ def _is_below_cell(row: PdfLine, line: PdfLine) -> bool:
 
 _FIGURE = re.compile(
     r"[-\u2212\u2013(]{0,2}\s?[$\u20ac\u00a3\u00a5]?\s?[-\u2212\u2013(]?\d{1,3}(?:[\d,.'\u2019 ]{0,20}\d)?\s?%?\s?\)?%?"
+    r"(?:\s?\[\d{1,3}\]|\^[-+\u2212\u2013]?\d{1,3})?"
     r"|[-\u2212\u2013\u2014]"
 )
 _SIGN = re.compile(r"[$\u20ac\u00a3\u00a5(]{1,2}")

@@ -421,7 +421,7 @@ class PdfReader(DocumentReader):
     """
 
     name: ClassVar[str] = "pdf"
-    version: ClassVar[int] = 7
+    version: ClassVar[int] = 8
 
     def __init__(self, ocr: PageOcr | None = None) -> None:
         self._ocr = ocr

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from elt_llm_core.errors import EltError
 from elt_llm_core.models.completion import complete_prompt
+from elt_llm_core.text.languages import word_pattern
 from llama_index.core.llms import LLM
 
 from elt_llm_query.rerank.reranker import RerankResult
@@ -70,11 +71,7 @@ MOST_LOOKED_UP = 3  # words; a longer question is not a mere code to look up
 FEWEST_IN_STEPS = 10  # words; shorter questions rarely need a second hop
 
 _CODE = re.compile(r"[A-Za-z]{0,20}\d[\w./#+-]{0,40}|[A-Z][A-Z0-9&]{1,20}|\w{1,20}(?:\+\+|#)")
-_COMPARES = re.compile(
-    r"\b(?:both|beide|in common|gemeinsam|compared?|vergleich\w{0,4}|versus|vs|differences?|unterschied\w{0,3})\b"
-    r"|\b(?:more|less|\w{2,20}er|mehr|weniger)\b.{0,200}\b(?:or|oder|than|als)\b",
-    re.IGNORECASE,
-)
+_COMPARES = word_pattern(r"\b@comparing@\b|\b(?:@more_or_less@|\w{2,20}er)\b.{0,200}\b@than@\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
