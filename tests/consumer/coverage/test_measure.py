@@ -72,6 +72,8 @@ def test_statements_without_rule_words_are_not_rules(text: str) -> None:
         "Die Daten sind unverzüglich zu löschen; Kopien auch.",
         "Die Quittung ist gut aufzubewahren.",
         "Dem Kunden ist die Möglichkeit einzuräumen.",
+        "Jede Panne ist unverzüglich, spätestens jedoch binnen vier Stunden nach Kenntnis, der Leitwarte zu melden.",
+        "Pannen sind sofort, spätestens am 5. Mai zu melden.",
     ],
 )
 def test_a_german_demand_with_an_infinitive_after_zu_is_a_rule(text: str) -> None:
@@ -87,6 +89,8 @@ def test_a_german_demand_with_an_infinitive_after_zu_is_a_rule(text: str) -> Non
         "Die Quote ist nur schwer vorauszusagen.",
         "Im Menü haben Sie die Möglichkeit den Namen zu ändern.",
         "Es ist nicht möglich zwei Konten anzulegen.",
+        "Ziel ist es, spätestens in einem Jahr fertig zu werden.",
+        "Das Amt hilft sofort, spätestens am Montag, und ist sofort, spätestens ab neun Uhr, da, um Wege zu sparen.",
         "Unter einer Störung ist ein Ausfall zu verstehen.",
         "Ein Zähler ist hinzugekommen.",
         "Die Kennung ist zu einem Zählpunkt vergeben.",

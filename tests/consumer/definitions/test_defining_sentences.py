@@ -75,6 +75,24 @@ def test_the_second_part_of_a_german_verb_is_quoted_but_is_not_part_of_the_meani
     assert text.removeprefix("Als ").endswith(text[slice(*found.definition_span)])
 
 
+@pytest.mark.parametrize(
+    ("heading", "text", "terms"),
+    [
+        ("Begriffe", "Hauskunden sind Verbraucher, die Strom im Haushalt nutzen.", ["Hauskunden"]),
+        ("Begriffe", "Betreiber sind natürliche oder juristische Personen, die Netze führen.", ["Betreiber"]),
+        ("Begriffe", "Hauskunden sind Verbraucher.", []),
+        ("Begriffe", "Die Kunden sind Verbraucher, die Strom im Haushalt nutzen.", []),
+        ("Definitions", "House customers are consumers who use power at home.", ["House customers"]),
+        ("Definitions", "House customers are glad of all who use power at home.", []),
+        ("Preise", "Hauskunden sind Verbraucher, die Strom im Haushalt nutzen.", []),
+    ],
+)
+def test_a_plural_without_an_article_is_defined_only_below_a_heading_for_definitions(
+    heading: str, text: str, terms: list[str]
+) -> None:
+    assert terms_in(f"# {heading}\n\n{text}\n") == terms
+
+
 def test_a_german_definition_whose_verb_has_no_second_part_ends_with_its_sentence() -> None:
     text = "Unter einer Panne versteht man jede Verletzung.\n\nDer Rat tagt.\n\n## 3 Schulung\n\nAlle üben.\n"
     assert defined(f"## 2 Begriffe\n\n{text}") == [("Panne", "jede Verletzung.")]

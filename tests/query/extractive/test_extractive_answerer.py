@@ -186,6 +186,25 @@ def test_all_table_rows_may_be_quoted_if_the_question_names_no_row() -> None:
     assert len(answer.citations) == 3
 
 
+@pytest.mark.parametrize(
+    ("question", "column", "outcomes"),
+    [
+        ("What is the cheapest ticket?", "Price", {"uncertain"}),
+        ("What is the cheapest ticket?", "Cheapest price", {"answered"}),
+        ("What is the cheapest Student ticket?", "Price", {"answered", "uncertain"}),
+        ("Which ticket is there?", "Price", {"answered"}),
+    ],
+)
+def test_an_answer_is_uncertain_if_the_question_asks_for_the_least_of_the_values_in_several_table_rows(
+    question: str, column: str, outcomes: set[str]
+) -> None:
+    heading = "# Cheapest ticket\n\n"
+    table = f"{heading}| Ticket | {column} |\n|---|---|\n| Standard ticket | 24 EUR |\n| Student ticket | 12 EUR |\n"
+    answer = make_answerer(abstain=True).answer(question, [make_chunk(table)])
+    assert answer.outcome in outcomes
+    assert any("not compared" in note for note in answer.notes) == (outcomes == {"uncertain"})
+
+
 def test_a_heading_or_table_header_alone_is_never_an_answer() -> None:
     text = (
         "# Opening hours of the library\n\n| Opening hours | Library |\n|---|---|\n\nThe library opens at nine o'clock."

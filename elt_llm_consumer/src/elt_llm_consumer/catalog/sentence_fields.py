@@ -89,14 +89,17 @@ def _are_states(items: list[str]) -> bool:
 _ARTICLE = word_pattern(r"^@before_owner@\s{1,3}", re.IGNORECASE)
 _ONLY_ARTICLES = word_pattern(r"^\s{0,3}(?:@before_entity@\s{1,3}){0,2}$", re.IGNORECASE)
 _GERMAN_PLACES = language_words("prepositions", ["de"])
-_AFTER_NAME = re.compile(
-    r"(?:\s(?:ist|sind)\s(?P<who>.{1,200}))?\s(?:verantwortlich|zuständig)", re.IGNORECASE | re.DOTALL
+# Further names of a list after a name: ", Cards and the Case Files", "und die Messwerte".
+_FURTHER_NAMES = (
+    r"(?-i:(?:(?:,|\s@and@)\s(?:(?:@definite_articles@|den)\s)?[A-ZÄÖÜ]\w{1,30}(?:\s[A-ZÄÖÜ]\w{1,30}){0,4}){0,9})"
+)
+_AFTER_NAME = word_pattern(
+    rf"{_FURTHER_NAMES}(?:\s(?:ist|sind)\s(?P<who>.{{1,200}}))?\s(?:verantwortlich|zuständig)",
+    re.IGNORECASE | re.DOTALL,
 )
 _NAME_ENDS = word_pattern(r"^\s{0,3}(?:[,.;:)\n]|$|@after_owned@(?!\w))", re.IGNORECASE)
 # What may follow the name of a thing, or its class, in a statement about all such things: other names, and the end.
-_WHOLE = word_pattern(
-    r"[\"\u201d*_]{0,2}(?:(?:,|\s@and@)\s(?:@definite_articles@\s)?[A-Z]\w{1,30}(?:\s[A-Z]\w{1,30}){0,4}){0,9}\s{0,3}(?:[.;]|$)"
-)
+_WHOLE = word_pattern(rf"[\"\u201d*_]{{0,2}}{_FURTHER_NAMES}\s{{0,3}}(?:[.;]|$)")
 _ONE_HOLDER = word_pattern(r"\s@definite_articles@\s", re.IGNORECASE)
 _CLASS = re.compile(r"[\s:\"\u201c*_]{1,4}(?P<name>(?:[A-Z][\w-]{0,30}(?:\s(?=[A-Z])|(?!\w))){1,3}|[\w-]{1,30})")
 _CLASS_WITHIN = re.compile(

@@ -35,6 +35,7 @@ _PREDICATE: Final = pattern("predicate")
 _PRACTICE: Final = pattern("practice")
 _KIND: Final = pattern("kind_with_clause")
 _GERMAN_KIND: Final = pattern("german_kind")
+_KIND_IN_PLURAL: Final = pattern("kind_in_plural")
 _DEFINING: Final = pattern("defining")
 QUOTED_TERM: Final = pattern("quoted_term")
 _AND = word_pattern(r"\s*(?:,\s*@item_conjunctions@?|@item_conjunctions@|/|&)\s*(?:(?:the|an?)\s+)?(?=[\"“„«‘'*_`])")
@@ -283,11 +284,12 @@ def _is_definition(text: str, subject: DefinedSubject, body: str, *, region: boo
         return False
     if not subject.sure and not subject.led and not region:
         return not _NOT_BODY.match(body) and _defines_in_general(subject, names[0], body)
+    plural = region and subject.general and _KIND_IN_PLURAL.match(body) is not None
     bare = region and subject.marked and len(body.split()) >= _MIN_WORDS and DISTINGUISHING.search(body) is not None
-    if not (_CLASS.match(body) or bare) or _NOT_BODY.match(body) or _STATE.match(body):
+    if not (_CLASS.match(body) or bare or plural) or _NOT_BODY.match(body) or _STATE.match(body):
         return False
     if region:
-        return subject.marked or (distinguishes(body) and not _PREDICATE.match(body))
+        return subject.marked or plural or (distinguishes(body) and not _PREDICATE.match(body))
     if _PREDICATE.match(body) or not (subject.sure and distinguishes(body)):
         return False
     return _may_be_defined(subject, body) and all(_is_name(name) for name in names)

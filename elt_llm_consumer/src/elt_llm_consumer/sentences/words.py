@@ -164,7 +164,12 @@ _ZU_INFINITIVE = " ... zu *"
 # "Ist leicht zu öffnen", "ist schwerer einzustellen", "ist es möglich zu prüfen" and "ist zu erwarten" are no duties.
 _EASY = rf"(?:{'|'.join(language_words('easy'))})\s{{1,3}}[a-zäöüß]{{0,12}}zu"
 _OPEN = rf"(?:{'|'.join(language_words('before_infinitive'))})\s"
-_IN_CLAUSE = rf"(?:(?!{_EASY}|{_OPEN})(?:\d{{1,2}}\.|[^\s.,:;()]{{1,40}})\s{{1,3}}){{0,15}}?"
+# What may follow "unverzüglich": "sind unverzüglich, spätestens am 5. Mai, zu melden".
+_DEADLINE = (
+    r"(?:(?<=unverzüglich)|(?<=umgehend)|(?<=sofort)),\s{1,3}(?:spätestens|längstens)\s(?:\d{1,2}\.|[^.,:;]){1,80}"
+    r"(?:,(?!\s{1,3}(?:um|ohne|anstatt|statt)\s)|(?=\s))"
+)
+_IN_CLAUSE = rf"(?:(?!{_EASY}|{_OPEN})(?:\d{{1,2}}\.|[^\s.,:;()]{{1,40}})(?:{_DEADLINE})?\s{{1,3}}){{0,15}}?"
 _NO_DUTY = rf"(?:{alternatives(language_words('no_duty'))})(?!\w)"
 # "hinzugekommen" is a participle, "zu löschen" and "aufzubewahren" are infinitives. They end the clause.
 _INFINITIVE = (

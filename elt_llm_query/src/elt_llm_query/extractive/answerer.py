@@ -474,12 +474,16 @@ class ExtractiveAnswerer:
         numbers, citations = number_quotes(quotes)
         text = opening + self._write(quotes, numbers)
         certainty = 1.0 if asked_list else certainty_of(evidence, scored)
-        return self._marked(Answer(text, citations, outcome, confidence, reasoning), certainty)
+        return self._marked(
+            Answer(text, citations, outcome, confidence, reasoning),
+            certainty,
+            _doubt_about_rows(parsed, [] if asked_list else scored),
+        )
 
-    def _marked(self, answer: Answer, certainty: float) -> Answer:
-        """Return the answer with its certainty, as uncertain if this is low."""
-        outcome = self.thresholds.outcome(answer.confidence, certainty)
-        notes = () if outcome == answer.outcome else (_doubt_note(certainty),)
+    def _marked(self, answer: Answer, certainty: float, doubt: str) -> Answer:
+        """Return the answer with its certainty, as uncertain if this is low or there is another reason for `doubt`."""
+        outcome = self.thresholds.outcome(answer.confidence, 0.0 if doubt else certainty)
+        notes = () if outcome == answer.outcome else (doubt or _doubt_note(certainty),)
         reasoning = {**answer.reasoning, "certainty": certainty}
         return replace(answer, outcome=outcome, certainty=certainty, reasoning=reasoning, notes=notes)
 
@@ -576,6 +580,15 @@ def refusal_text(language: str, closest: Sequence[Citation]) -> str:
     refusal, pointer = load_language(language).words("refusal") or load_language("en").words("refusal")
     references = ", ".join(citation.reference for citation in closest)
     return f"{refusal} {pointer.format(references)}" if closest else refusal
+
+
+def _doubt_about_rows(question: ParsedQuestion, scored: Scored) -> str:
+    """Return a note if the best of the `scored` is one of several rows and the question needs a comparison of them."""
+    rows = [one for one in scored if one.candidate.kind == "row" and _table_of(one) == _table_of(scored[0])]
+    extreme = _PATTERNS["extreme"].search(fold(question.text))
+    if len(rows) < 2 or not extreme or extreme.group() in fold(rows[0].candidate.lead):  # a column "Lowest price"
+        return ""
+    return "The rows of the table are not compared: another may have the least or the greatest value."
 
 
 def _doubt_note(certainty: float) -> str:
