@@ -41,13 +41,15 @@ def test_a_symbolic_link_that_leads_out_of_the_folder_is_refused_when_it_is_open
 
 def test_a_symbolic_link_that_replaces_a_file_between_check_and_reading_never_exposes_its_target(folder: Path) -> None:
     stop = threading.Event()
-    threading.Thread(target=_alternate_link_and_note, args=(folder, stop), daemon=True).start()
+    thread = threading.Thread(target=_alternate_link_and_note, args=(folder, stop))
+    thread.start()
     try:
         with ParsePool(ParseLimits(), 1) as pool:
             requests = [ParseRequest(folder / "a.txt", within=folder)] * RACES
             texts = [getattr(answer, "text", "") for answer in pool.read_all(requests)]
     finally:
         stop.set()
+        thread.join()
     assert not [text for text in texts if "canary" in text]
     assert "a harmless note" in texts
 

@@ -103,6 +103,11 @@ def test_a_worker_process_has_resource_limits(worker: int) -> None:
 
 
 @linux
+def test_a_worker_process_starts_without_llama_index_and_pydantic(worker: int) -> None:
+    assert "pydantic_core" not in Path(f"/proc/{worker}/maps").read_text()
+
+
+@linux
 def test_a_worker_process_has_no_network_if_the_system_supports_namespaces(worker: int) -> None:
     interfaces = Path(f"/proc/{worker}/net/dev").read_text().splitlines()[2:]
     alone = os.readlink(f"/proc/{worker}/ns/net") != os.readlink("/proc/self/ns/net")

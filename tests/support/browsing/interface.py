@@ -50,23 +50,18 @@ class PageTraffic:
 
 @dataclass(frozen=True)
 class Interface:
-    """A running server and a browser."""
+    """A running server and a browser. Pages with the same options share the scripts that the browser has loaded."""
 
     server: RunningServer
     browser: Browser
+    contexts: dict[tuple[int, int, bool, str | None], BrowserContext] = field(default_factory=dict)
 
     @contextmanager
     def visited(
         self, tab: str = "Ask", *, width: int = 1280, height: int = 900, dark: bool = False, token: str | None = None
     ) -> Iterator[tuple[Page, PageTraffic]]:
         """Open a new page that shows this tab; `token` is sent with every request."""
-        context: BrowserContext = self.browser.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme="dark" if dark else "light",
-            reduced_motion="reduce",
-            extra_http_headers={"authorization": f"Bearer {token}"} if token else {},
-        )
-        context.set_default_timeout(PATIENCE_MS)
+        context = self._context(width, height, dark, token)
         expect.set_options(
             timeout=PATIENCE_MS
         )  # set for each page, because the timeout of an earlier test would remain
@@ -77,7 +72,22 @@ class Interface:
             open_tab(page, tab)
             yield page, seen
         finally:
-            context.close()
+            page.close()
+            context.set_offline(False)
+            context.clear_permissions()
+
+    def _context(self, width: int, height: int, dark: bool, token: str | None) -> BrowserContext:
+        """Return the context for pages with these options. Our pages keep nothing in it, such as a cookie."""
+        options = width, height, dark, token
+        if options not in self.contexts:
+            self.contexts[options] = self.browser.new_context(
+                viewport={"width": width, "height": height},
+                color_scheme="dark" if dark else "light",
+                reduced_motion="reduce",
+                extra_http_headers={"authorization": f"Bearer {token}"} if token else {},
+            )
+            self.contexts[options].set_default_timeout(PATIENCE_MS)
+        return self.contexts[options]
 
 
 @contextmanager

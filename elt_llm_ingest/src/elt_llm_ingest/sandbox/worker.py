@@ -32,18 +32,15 @@ from elt_llm_ingest.sandbox.messages import LENGTH_PREFIX_BYTES, encode_document
 if TYPE_CHECKING:
     from elt_llm_ingest.parsing.document_reader import DocumentReader
 
-_BASE = "llama_index.core.readers.base"
-
 
 def skip_llama_index() -> None:
     """Register a class without methods as the BaseReader of LlamaIndex, which takes two thirds of the start to import.
 
     The readers of this package use none of its methods to parse. Only a process that does nothing else may call this.
     """
-    parts = _BASE.split(".")
-    for length in range(1, len(parts) + 1):
-        sys.modules.setdefault(name := ".".join(parts[:length]), ModuleType(name))
-    vars(sys.modules[_BASE]).setdefault("BaseReader", type("BaseReader", (ABC,), {}))
+    module = ModuleType("llama_index.core.readers.base")
+    vars(module)["BaseReader"] = type("BaseReader", (ABC,), {})
+    sys.modules[module.__name__] = module
 
 
 OUT_OF_MEMORY = 71

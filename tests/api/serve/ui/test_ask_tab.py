@@ -49,10 +49,15 @@ def model(asked: AnsweringServer) -> Iterator[AnsweringServer]:
     asked.model.faults.clear()
 
 
+@pytest.fixture(scope="module")
+def ui(a_browser: Browser, asked: AnsweringServer) -> Interface:
+    return Interface(asked.server, a_browser)
+
+
 @pytest.fixture
-def visit(a_browser: Browser, model: AnsweringServer) -> Iterator[tuple[Page, PageTraffic]]:
+def visit(ui: Interface, model: AnsweringServer) -> Iterator[tuple[Page, PageTraffic]]:
     """Yield the opened tab. Afterwards check that no request left the server and the console has no errors."""
-    with Interface(model.server, a_browser).visited() as (page, seen):
+    with ui.visited() as (page, seen):
         yield page, seen
         assert seen.elsewhere == []
         assert seen.complaints == []
@@ -154,9 +159,9 @@ def test_a_question_whose_model_fails_shows_the_reason_without_sources(
     expect(page.locator("#sources")).to_be_hidden()
 
 
-def test_leaving_the_page_stops_the_language_model(a_browser: Browser, model: AnsweringServer) -> None:
+def test_leaving_the_page_stops_the_language_model(ui: Interface, model: AnsweringServer) -> None:
     model.model.faults.plan(CHAT, Fault.ENDLESS)
-    with Interface(model.server, a_browser).visited() as (page, _):
+    with ui.visited() as (page, _):
         ask(page, f"{QUESTION} Tell it and I will not wait.")
         expect(page.locator("#conversation")).to_contain_text("on and on and")
         assert threads_named("model") > 0
@@ -317,10 +322,8 @@ def test_a_question_that_the_documents_do_not_answer_gets_the_outcome_not_found(
     expect(page.locator("#opened mark")).to_have_count(0)
 
 
-def test_on_a_phone_the_page_shows_the_question_box_and_the_health_without_scrolling(
-    a_browser: Browser, model: AnsweringServer
-) -> None:
-    with Interface(model.server, a_browser).visited(width=390, height=844) as (page, _):
+def test_on_a_phone_the_page_shows_the_question_box_and_the_health_without_scrolling(ui: Interface) -> None:
+    with ui.visited(width=390, height=844) as (page, _):
         expect(page.locator("#health-sign")).to_contain_text("Ready to answer")
         expect(page.locator("#sources")).to_be_hidden()
         box = page.locator("#question textarea").bounding_box()
@@ -328,10 +331,8 @@ def test_on_a_phone_the_page_shows_the_question_box_and_the_health_without_scrol
         assert box["y"] + box["height"] <= 844
 
 
-def test_a_page_that_lost_its_server_recovers_by_itself_and_keeps_the_typed_question(
-    a_browser: Browser, model: AnsweringServer
-) -> None:
-    with Interface(model.server, a_browser).visited() as (page, _):
+def test_a_page_that_lost_its_server_recovers_by_itself_and_keeps_the_typed_question(ui: Interface) -> None:
+    with ui.visited() as (page, _):
         expect(page.locator("#health-sign")).to_contain_text("Ready to answer")
         page.context.set_offline(True)
         ask(page, QUESTION)

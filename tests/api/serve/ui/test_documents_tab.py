@@ -30,11 +30,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def ui(a_browser: Browser, server: RunningServer) -> Interface:
+    return Interface(server, a_browser)
+
+
 @pytest.fixture
-def visit(a_browser: Browser, server: RunningServer) -> Iterator[Page]:
+def visit(ui: Interface) -> Iterator[Page]:
     """Yield the opened tab. Afterwards check that no request left the server and the console has no errors."""
     seen: PageTraffic
-    with Interface(server, a_browser).visited("Documents") as (page, seen):
+    with ui.visited("Documents") as (page, seen):
         page.on("dialog", lambda dialog: pytest.fail(f"a script of a document ran: {dialog.message}"))
         yield page
         assert seen.elsewhere == []
@@ -100,11 +105,11 @@ def test_a_new_collection_appears_in_the_other_tabs_without_a_reload(visit: Page
 
 
 def test_a_typed_collection_name_is_kept_even_if_it_is_part_of_another_collections_name(
-    a_browser: Browser, server: RunningServer, tmp_path: Path
+    ui: Interface, tmp_path: Path
 ) -> None:
     (tmp_path / "tern.md").write_text("# Terns\n\nTerns nest in June.\n", encoding="utf-8")
     for name in ("arctic_sea", "sea"):
-        with Interface(server, a_browser).visited("Documents") as (page, _):
+        with ui.visited("Documents") as (page, _):
             box = page.get_by_label("Collection", exact=True)
             box.fill("arctic_sea")
             box.press("Enter")
