@@ -14,7 +14,7 @@ from enum import StrEnum
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, NoReturn, Self
 
 
@@ -56,7 +56,17 @@ class _LlamaIndexFinder:
 class _OnDemandLoader(SourceFileLoader):
     """Runs the `__init__` of a package without its imports of LlamaIndex, which `_OnDemandPackage` does later."""
 
+    def __init__(self, name: str, path: str) -> None:
+        super().__init__(name, path)
+        self._origins: dict[str, tuple[str, str]] = {}
+
     def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        if self._origins:
+            module.__dict__["_origins"] = self._origins
+            module.__class__ = _OnDemandPackage
+
+    def get_code(self, fullname: str) -> CodeType | None:
         origins: dict[str, tuple[str, str]] = {}
         remaining: list[ast.stmt] = []
         for statement in ast.parse(self.get_data(self.path)).body:
@@ -71,12 +81,9 @@ class _OnDemandLoader(SourceFileLoader):
                     remaining.append(statement)
         used = {node.id for statement in remaining for node in ast.walk(statement) if isinstance(node, ast.Name)}
         if used & origins.keys():
-            super().exec_module(module)
-            return
-        module.__class__ = _OnDemandPackage
-        module.__dict__["_origins"] = origins
-        code = compile(ast.fix_missing_locations(ast.Module(remaining, [])), self.path, "exec")
-        exec(code, module.__dict__)  # noqa: S102 - statements of the installed package, as the import would run them
+            return super().get_code(fullname)
+        self._origins = origins
+        return self.source_to_code(ast.fix_missing_locations(ast.Module(remaining, [])), self.path)
 
 
 class _OnDemandPackage(ModuleType):
