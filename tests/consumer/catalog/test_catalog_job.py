@@ -127,6 +127,23 @@ def test_definitions_of_a_term_have_the_same_verdict_and_note_in_the_catalog_and
     assert cell == row.cells["definition"]
 
 
+@pytest.mark.parametrize("name", ["Pitch", "Lamp"])
+def test_a_sentence_that_changes_a_definition_is_noted_in_the_catalog_as_in_the_glossary(name: str) -> None:
+    terms = "“Ground” means a field in England.\n\n“Pitch” means a mark on a field.\n\n“Lamp” means a light on a field."
+    change = f"In the definition of “{name}”, the words “a field” are replaced by “a field in Wales”."
+    job_context = context_of(
+        {"a.md": f"# Terms\n\n{terms}\n\n# Changes\n\n{change}\n"}, model=MODEL, inventory=inventory_of(SHEETS)
+    )
+    found = cells_of(result_of(job_context), "formal_definition")
+    listed = {
+        row.name: row.cells["definition"]
+        for row in (it.row(it.material(), None) for it in GlossaryJob(job_context).tasks())
+    }
+    assert found[name].verdict == "inferred"
+    assert change in found[name].note
+    assert {term: found[term] for term in listed} == listed
+
+
 def test_fact_sheets_are_joined_to_entities_by_name_or_by_the_alias_column() -> None:
     result = result_of(context())
     assert row_of(result, "Member Club").cells["inventory_description"].value == "Clubs, admitted."

@@ -15,8 +15,8 @@ from elt_llm_query.understanding.aliases import Aliases
 from elt_llm_consumer.catalog.mentions import StatementIndex
 from elt_llm_consumer.catalog.text_fields import TextField
 from elt_llm_consumer.definitions.comparison import DefinitionComparer
-from elt_llm_consumer.definitions.definition import Definition
-from elt_llm_consumer.definitions.find import find_definitions
+from elt_llm_consumer.definitions.definition import Definition, term_key
+from elt_llm_consumer.definitions.find import Amendment, amendments_by_term, find_definitions
 from elt_llm_consumer.jobs.context import JobContext
 from elt_llm_consumer.jobs.corpus import ModelSource
 from elt_llm_consumer.jobs.sections import CatalogField, CatalogSection
@@ -83,6 +83,18 @@ class CatalogIndex:
     def definitions(self) -> Sequence[Definition]:
         """All definitions in the texts."""
         return find_definitions(self.context.corpus, self.context.file.spec.glossary)
+
+    @cached_property
+    def amendments(self) -> Mapping[str, Sequence[Amendment]]:
+        """The changes of definitions by the key of their term in `terms`."""
+        named = {term_key(term.name): key for key, term in self.terms.items()}
+        others = {
+            term_key(name): key
+            for key, term in self.terms.items()
+            for one in term.definitions
+            for name in definition_names(one)
+        }
+        return amendments_by_term(self.context.corpus, {**others, **named})
 
     @cached_property
     def aliases(self) -> Aliases:
