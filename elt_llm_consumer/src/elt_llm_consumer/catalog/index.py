@@ -12,6 +12,7 @@ from elt_llm_core.text.normalise import fold
 from elt_llm_core.text.stems import KeywordTokeniser, stopwords_of
 from elt_llm_query.understanding.aliases import Aliases
 
+from elt_llm_consumer.catalog.amended_rules import AmendedRules
 from elt_llm_consumer.catalog.mentions import StatementIndex
 from elt_llm_consumer.catalog.text_fields import TextField
 from elt_llm_consumer.definitions.comparison import DefinitionComparer
@@ -142,6 +143,11 @@ class CatalogIndex:
         return StatementIndex(
             read_statements(self.context.corpus), Names(names, Aliases((*self.aliases.groups, *records)))
         )
+
+    @cached_property
+    def amended_rules(self) -> AmendedRules:
+        """The sentences of the texts that another sentence amends."""
+        return AmendedRules(self.statements.statements)
 
     @cached_property
     def text_fields(self) -> Mapping[str, TextField]:

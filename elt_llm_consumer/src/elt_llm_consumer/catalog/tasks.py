@@ -186,6 +186,7 @@ class _CatalogTask(RowTask):
                 cells[name] = self._writer.cell(facts[name], prompt, ask, topic)
                 if self._index.section.search_again:
                     cells[name] = self._search_again(self._writer, name, cells[name], facts[name], ask, topic)
+                cells[name] = self._index.amended_rules.checked(cells[name])
         return Row(key=self.key, name=self.name, group=self.group, cells=cells)
 
     def _search_again(
@@ -228,7 +229,7 @@ class _CatalogTask(RowTask):
                 prompt, facts[name] = self._writer.prompt(self.name, name, index.fields[name], forms, one)
                 prompts |= {name: prompt} if prompt else {}
         fields = {
-            name: facts[name].cell
+            name: index.amended_rules.checked(facts[name].cell)
             if name in facts
             else absent_cell(_NOT_IN_TEXTS)
             if name in index.text_fields
