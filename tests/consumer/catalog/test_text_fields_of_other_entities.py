@@ -212,6 +212,9 @@ def test_two_tables_and_a_sentence_that_give_different_periods_are_a_conflict() 
     assert _cell("Ladder", "retention", text).verdict == "found"
 
 
-def test_a_period_with_a_condition_does_not_contradict_another_period() -> None:
-    text = "A Permit is kept for 90 days. If it is disputed, a Permit is kept for two years."
-    assert _cell("Permit", "retention", text).verdict == "found"
+def test_a_period_with_a_condition_does_not_contradict_another_period_but_is_noted() -> None:
+    disputed = "A Permit is kept for two years, unless it is lent."
+    cell = _cell("Permit", "retention", f"A Permit is kept for 90 days. {disputed}")
+    assert cell.verdict == "found"
+    assert cell.note == f'With a condition, the texts give another period: "{disputed}" (handbook.md).'
+    assert _cell("Permit", "retention", f"A Permit is kept for two years. {disputed}").note == ""
