@@ -227,6 +227,11 @@ def test_an_email_header_is_not_read_as_a_rule() -> None:
     assert _cell("Permit", "business_rules", text).verdict == "absent"
 
 
+def test_what_is_kept_permanently_of_a_record_gives_no_period_of_the_things_in_it() -> None:
+    text = "A book is then reduced to the list of ladders and permits, which are kept permanently."
+    assert _cell("Permit", "retention", text).verdict == "absent"
+
+
 def test_the_number_of_an_article_is_not_the_limit_of_a_rule() -> None:
     assert _cell("Permit", "business_rules", "# Permits\n\nUK GDPR, article 33.").verdict == "absent"
     assert _cell("Permit", "regulatory_context", "# Permits\n\nUK GDPR, article 33.").verdict == "found"
