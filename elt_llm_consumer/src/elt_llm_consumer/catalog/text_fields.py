@@ -10,7 +10,7 @@ from elt_llm_core.text.languages import words as language_words
 from elt_llm_query.engine import Engine
 from elt_llm_query.grounding.rules import NumberValue, find_numbers
 
-from elt_llm_consumer.catalog.mentions import StatementIndex
+from elt_llm_consumer.catalog.mentions import NamedStatement, StatementIndex
 from elt_llm_consumer.catalog.sentence_fields import (
     FieldCandidate,
     SentenceField,
@@ -160,12 +160,7 @@ class TextField:
 
     def facts(self, name: str, *, deeper: bool = False, with_chunks: bool = False) -> FieldFacts:
         """Return what the texts state on this field of `name`; `deeper` doubles the chunks. Raises RetrievalError."""
-        named = [
-            one
-            for one in self._statements.of(name)
-            # A statement that only defines the entity does not count, unless it is a list of states.
-            if one.statement.number not in self._defining or (self.settings.states and find_states(one.statement.text))
-        ]
+        named = self._named(name)
         most = self.settings.at_most * (_DEEPER if deeper else 1)
         names, rows = self._statements.names, self._table.candidates(name)
         values = [one for one in rows if not _NO_VALUE.fullmatch(one.value)]
@@ -199,6 +194,14 @@ class TextField:
         own = (statement_chunk(one.document, one.start, one.end, one.headings) for one in apart)
         kept = (*own, *chunks) if with_chunks and compared.cell.verdict != "conflict" else ()
         return replace(compared, chunks=kept, also=" ".join(filter(None, [also, compared.also])))
+
+    def _named(self, name: str) -> list[NamedStatement]:
+        """Return the statements about a name, without those that only define it and are no list of states."""
+        return [
+            one
+            for one in self._statements.of(name)
+            if one.statement.number not in self._defining or (self.settings.states and find_states(one.statement.text))
+        ]
 
     def _single_periods(
         self, name: str, candidates: Sequence[FieldCandidate]
