@@ -14,6 +14,7 @@ from elt_llm_api.cli.options import CommandContext
 from elt_llm_core.settings.loader import LoadedSettings
 from processes.command_line import CommandLine
 from row_jobs.fake_jobs import KIND, MeaningJob, project, some_terms
+from stored.folders import run_ingest
 
 # A job command with a slow model, called through the real `main`.
 SLOW = """
@@ -130,6 +131,24 @@ def test_reviews_are_imported_and_a_replay_confirms_that_the_output_is_unchanged
     (loaded.project / "out" / "rules-glossary.json").unlink()
     changed = elt_llm("replay", receipt, "--json")
     assert (changed.code, changed.json["holds"]) == (1, False)
+
+
+def test_rows_with_changed_quotes_and_stale_reviews_are_counted_apart(
+    loaded: LoadedSettings, elt_llm: CommandLine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _run(loaded, capsys)
+    sheet = loaded.project / "back.csv"
+    approved = "".join(f"terms,Term 0{number},APPROVED,Desk,\n" for number in range(3))
+    sheet.write_text(f"table,key,review_status,reviewer,review_comment\n{approved}", encoding="utf-8")
+    elt_llm.done("review", "import", "back.csv", "--job", "rules")
+    path = loaded.project / "docs" / "a" / "one.md"
+    path.write_text(path.read_text(encoding="utf-8").replace("a thing of the number 1", "a lamp"), encoding="utf-8")
+    run_ingest(loaded.data_dir, loaded.project / "docs")
+    stale = elt_llm.done("review", "stale", "--job", "rules").out
+    assert stale.startswith("terms  Term 01  APPROVED\n")
+    assert "the source text of 4 rows changed; 1 row with a missing quote first, then those" in stale
+    _run(loaded, capsys)
+    assert "8 rows: 3 APPROVED (1 stale), 5 PENDING." in elt_llm.done("review", "status", "--job", "rules").out
 
 
 @pytest.mark.parametrize(

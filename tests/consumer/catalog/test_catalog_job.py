@@ -127,6 +127,67 @@ def test_definitions_of_a_term_have_the_same_verdict_and_note_in_the_catalog_and
     assert cell == row.cells["definition"]
 
 
+@pytest.mark.parametrize("name", ["Pitch", "Lamp"])
+def test_a_sentence_that_changes_a_definition_is_noted_in_the_catalog_as_in_the_glossary(name: str) -> None:
+    terms = "“Ground” means a field in England.\n\n“Pitch” means a mark on a field.\n\n“Lamp” means a light on a field."
+    change = f"In the definition of “{name}”, the words “a field” are replaced by “a field in Wales”."
+    job_context = context_of(
+        {"a.md": f"# Terms\n\n{terms}\n\n# Changes\n\n{change}\n"}, model=MODEL, inventory=inventory_of(SHEETS)
+    )
+    found = cells_of(result_of(job_context), "formal_definition")
+    listed = {
+        row.name: row.cells["definition"]
+        for row in (it.row(it.material(), None) for it in GlossaryJob(job_context).tasks())
+    }
+    assert found[name].verdict == "inferred"
+    assert change in found[name].note
+    assert {term: found[term] for term in listed} == listed
+
+
+_KEPT = "4.1 A Team must have eleven players. It must keep its list for eight years.\n\n4.2 A Team may leave."
+
+
+def _rules_of_team(change: str) -> Cell:
+    text = f"# Rules\n\n{_KEPT}\n\n# Changes\n\n12.1 {change}\n"
+    return row_of(result_of(context(text)), "Team").cells["business_rules"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "In paragraph 4.1, the words “eight years” are replaced by “ten years” with effect from 1 May 2025.",
+        "In rule 4.1 of these Rules, for “eleven” substitute “twelve”.",
+        "Replace the words “eight years” in section 4.1 by “ten years”.",
+        "Paragraph 4.1 is deleted.",
+        "In Ziffer 4.1 werden die Wörter „eight years“ durch „ten years“ ersetzt.",
+        "Abschnitt 4.1 erhält folgende Fassung: „A Team must sing.“",
+    ],
+)
+def test_a_value_from_a_paragraph_that_is_amended_by_its_number_is_inferred_and_noted(change: str) -> None:
+    cell = _rules_of_team(change)
+    assert cell.verdict == "inferred"
+    assert cell.note.startswith("handbook.md")
+    assert f"changes 4.1: “12.1 {change}”." in cell.note
+    assert change in cell.evidence[-1].quote
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "In paragraph 4.9, the words “eight years” are replaced by “ten years”.",
+        "In paragraph 4.1, the words “nine years” are replaced by “ten years”.",
+        "In paragraph 4.1 of the Statutes, the words “eight years” are replaced by “ten years”.",
+        "In rule 4, the words “eight years” are replaced by “ten years”.",
+        "In paragraph 4.1, lists are deleted when they are old.",
+        "Paragraph 4.1 is amended only by the Board.",
+        "In paragraph 4.1.2, the words “eight years” are replaced by “ten years”.",
+        "In paragraph 4.1, the words “eight years” are replaced by “ten years”.\n\n4.1 A lamp must be lit.",
+    ],
+)
+def test_a_value_is_found_if_no_sentence_surely_amends_its_paragraph(change: str) -> None:
+    assert (_rules_of_team(change).verdict, _rules_of_team(change).note) == ("found", "")
+
+
 def test_fact_sheets_are_joined_to_entities_by_name_or_by_the_alias_column() -> None:
     result = result_of(context())
     assert row_of(result, "Member Club").cells["inventory_description"].value == "Clubs, admitted."

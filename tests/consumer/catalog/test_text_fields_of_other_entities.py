@@ -43,6 +43,9 @@ def _cell(name: str, field: str, text: str) -> Cell:
         ("associated_agreements", "Permits are shared under the Three Harbours Sharing Agreement."),
         ("governance_rules", "The Appointments Officer may withdraw a Permit."),
         ("retention", "A Permit must be wiped after ten days."),
+        ("retention", "Permits shall be kept permanently."),
+        ("retention", "Ein Permit wird dauerhaft gespeichert."),
+        ("regulatory_context", "A Permit follows the UK GDPR, article 33."),
     ],
 )
 def test_statements_about_the_requested_entity_are_found(field: str, text: str) -> None:
@@ -97,6 +100,12 @@ def test_statements_about_other_entities_are_not_found(field: str, text: str) ->
         ("Neither the Clerk nor the Treasurer are responsible for Ladders.", None),
         ("The Clerk and the Treasurer are not the owners of Ladders.", None),
         ("Nobody is responsible for Ladders.", None),
+        ("The Head of Stores is the owner of Boats and is responsible for Ladders.", "Head of Stores"),
+        ("In Wales, the Clerk shall audit boats and is responsible for Ladders.", "Clerk"),
+        ("The Clerk keeps boats and the Treasurer pays and is responsible for Ladders.", None),
+        ("Nobody keeps boats and is responsible for Ladders.", None),
+        ("The Clerk is the Information Asset Owner of Boats and of the Ladders.", "Clerk"),
+        ("The Clerk is the Information Asset Owner of the Ladder and of Boats.", "Clerk"),
         ("Whoever hires it is responsible for the Ladder.", None),
         ("The Store Keeper is responsible for Ladder repairs.", None),
     ],
@@ -118,6 +127,25 @@ def test_the_responsible_person_is_the_value_of_the_owner_field(text: str, owner
 def test_a_pronoun_refers_to_the_noun_that_starts_the_previous_sentence(text: str, count: int) -> None:
     value = _cell("Permit", "lifecycle_states", text).value
     assert len(value if isinstance(value, tuple) else []) == count
+
+
+@pytest.mark.parametrize("name", ["Permit", "Hire Book"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Permits\n\nThe Office approves each Permit. The Ladder is red. It is owned by the Hire Book.",
+        "# Permits\n\nEach Ladder is owned by the Hire Book.",
+        "The Hire Book is the Information Asset Owner of the Ladder.",
+    ],
+)
+def test_neither_the_owner_nor_the_entity_of_the_heading_has_the_owner_of_another_thing(text: str, name: str) -> None:
+    assert _cell("Ladder", "data_owner", text).verdict == "found"
+    assert _cell(name, "data_owner", text).verdict == "absent"
+
+
+def test_a_pronoun_after_a_sentence_about_the_entity_of_the_heading_may_mean_this_entity() -> None:
+    text = "# Permits\n\nThe Hire Book names each Permit. It is owned by Ms Fox."
+    assert _cell("Permit", "data_owner", text).value == "It is owned by Ms Fox."
 
 
 _ANNEX = """# Annex
@@ -200,6 +228,16 @@ def test_an_email_header_is_not_read_as_a_rule() -> None:
     assert _cell("Permit", "business_rules", text).verdict == "absent"
 
 
+def test_what_is_kept_permanently_of_a_record_gives_no_period_of_the_things_in_it() -> None:
+    text = "A book is then reduced to the list of ladders and permits, which are kept permanently."
+    assert _cell("Permit", "retention", text).verdict == "absent"
+
+
+def test_the_number_of_an_article_is_not_the_limit_of_a_rule() -> None:
+    assert _cell("Permit", "business_rules", "# Permits\n\nUK GDPR, article 33.").verdict == "absent"
+    assert _cell("Permit", "regulatory_context", "# Permits\n\nUK GDPR, article 33.").verdict == "found"
+
+
 def test_two_tables_and_a_sentence_that_give_different_periods_are_a_conflict() -> None:
     text = (
         "| Thing | Kept for |\n|---|---|\n| Permit | 90 days |\n| Ladder | 2 years |\n\n"
@@ -213,6 +251,9 @@ def test_two_tables_and_a_sentence_that_give_different_periods_are_a_conflict() 
     assert _cell("Ladder", "retention", text).verdict == "found"
 
 
-def test_a_period_with_a_condition_does_not_contradict_another_period() -> None:
-    text = "A Permit is kept for 90 days. If it is disputed, a Permit is kept for two years."
-    assert _cell("Permit", "retention", text).verdict == "found"
+def test_a_period_with_a_condition_does_not_contradict_another_period_but_is_noted() -> None:
+    disputed = "A Permit is kept for two years, unless it is lent."
+    cell = _cell("Permit", "retention", f"A Permit is kept for 90 days. {disputed}")
+    assert cell.verdict == "found"
+    assert cell.note == f'With a condition, the texts give another period: "{disputed}" (handbook.md).'
+    assert _cell("Permit", "retention", f"A Permit is kept for two years. {disputed}").note == ""

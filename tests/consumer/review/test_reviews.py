@@ -235,6 +235,8 @@ def test_rows_are_listed_with_the_document_that_changed_since_they_were_made(loa
         assert stale_rows(state, NAME, read_sources(job_file(loaded), loaded)) == []
         _change(loaded, "Term 01 means a thing", "Term 01 means a pretty thing")
         found = stale_rows(state, NAME, read_sources(job_file(loaded), loaded))
+    assert [row.lacks_quote for row in found] == sorted((row.lacks_quote for row in found), reverse=True)
+    assert [row.key for row in found if row.lacks_quote] == ["Term 01"]
     changes = {(row.table, row.key): row.changes for row in found}
     assert changes["terms", "Term 00"] == ("a/one.md: the document changed, the quote did not",)
     assert changes["terms", "Term 01"] == ("a/one.md: the quote is missing",)

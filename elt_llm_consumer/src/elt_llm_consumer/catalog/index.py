@@ -12,11 +12,12 @@ from elt_llm_core.text.normalise import fold
 from elt_llm_core.text.stems import KeywordTokeniser, stopwords_of
 from elt_llm_query.understanding.aliases import Aliases
 
+from elt_llm_consumer.catalog.amended_rules import AmendedRules
 from elt_llm_consumer.catalog.mentions import StatementIndex
 from elt_llm_consumer.catalog.text_fields import TextField
 from elt_llm_consumer.definitions.comparison import DefinitionComparer
-from elt_llm_consumer.definitions.definition import Definition
-from elt_llm_consumer.definitions.find import find_definitions
+from elt_llm_consumer.definitions.definition import Definition, term_key
+from elt_llm_consumer.definitions.find import Amendment, amendments_by_term, find_definitions
 from elt_llm_consumer.jobs.context import JobContext
 from elt_llm_consumer.jobs.corpus import ModelSource
 from elt_llm_consumer.jobs.sections import CatalogField, CatalogSection
@@ -85,6 +86,18 @@ class CatalogIndex:
         return find_definitions(self.context.corpus, self.context.file.spec.glossary)
 
     @cached_property
+    def amendments(self) -> Mapping[str, Sequence[Amendment]]:
+        """The changes of definitions by the key of their term in `terms`."""
+        named = {term_key(term.name): key for key, term in self.terms.items()}
+        others = {
+            term_key(name): key
+            for key, term in self.terms.items()
+            for one in term.definitions
+            for name in definition_names(one)
+        }
+        return amendments_by_term(self.context.corpus, {**others, **named})
+
+    @cached_property
     def aliases(self) -> Aliases:
         """The aliases from the configuration, the inventory and the texts."""
         columns = self.context.file.spec.sources.alias_columns
@@ -130,6 +143,11 @@ class CatalogIndex:
         return StatementIndex(
             read_statements(self.context.corpus), Names(names, Aliases((*self.aliases.groups, *records)))
         )
+
+    @cached_property
+    def amended_rules(self) -> AmendedRules:
+        """The sentences of the texts that another sentence amends."""
+        return AmendedRules(self.statements.statements)
 
     @cached_property
     def text_fields(self) -> Mapping[str, TextField]:

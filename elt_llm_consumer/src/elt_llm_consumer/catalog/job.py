@@ -34,7 +34,7 @@ class CatalogJob:
     def tasks(self) -> Sequence[RowTask]:
         """Return the tasks: entities in the order of the model, then terms sorted by name, then relationships."""
         index, writer = self._index, field_writer(self._context)
-        _ = index.text_fields  # computed once, before several threads gather rows
+        _ = index.text_fields, index.amended_rules  # computed once, before several threads gather rows
         terms = index.terms_alone if index.section.handbook_only else ()
         taken = {entity.id for entity in index.entities}
         drawn = index.model.model.relationships

@@ -128,7 +128,7 @@ class NamedStatement:
     in_chapter: bool = False
     """Whether any of the headings above the statement is the name."""
     subject_is_other: bool = False
-    """Whether the statement starts with another name."""
+    """Whether the statement starts with another name, or with a pronoun for one."""
 
     @property
     def local_mentions(self) -> list[tuple[int, int]]:
@@ -175,10 +175,19 @@ class StatementIndex:
                 number in headed,
                 any(it.certain for it in named.get(number, ())) or number in headed or number in references,
                 number in self._in_chapter.get(name, ()),
-                self._mentions.first_name(number) not in {"", name},
+                self._subject(number, named) not in {"", name},
             )
             for number in sorted(named.keys() | headed | references.keys())
         ]
+
+    def _subject(self, number: int, named: Collection[int]) -> str:
+        """Return the name with which a statement starts; "" if none. `named` are the statements with the wanted name.
+
+        "It" means the name that starts the sentence before, unless that sentence is one of these.
+        """
+        statement = self.statements[number]
+        refers_back = statement.same_paragraph and _PRONOUN.match(statement.text[statement.offset :])
+        return self._mentions.first_name(number - 1 if refers_back and number - 1 not in named else number)
 
     def names_in(self, statement: TextStatement) -> list[str]:
         """Return the names that a statement mentions, each once, in order."""

@@ -118,6 +118,7 @@ _COORDINATION = word_pattern(r"(?:\s{0,3},\s{0,3}(?:@and@\s{1,3})?|\s{1,3}@and@\
 _MAIL_HEADER = re.compile(r"(?:From|Von): [^\n]{1,500}\n(?:[^\n]{0,2000}\n){0,9}(?:Date|Sent|Datum|Gesendet): ")
 _CLAUSE = word_pattern(r"[,;:]\s{1,3}(?:(?:@and@|but)\s{1,3})?")
 _AND = word_pattern(r"\s@and@\s")
+_ENDS_IN_AND = word_pattern(r"\s@and@\s{1,3}$")
 _PLURAL_VERB = word_pattern(r"@plural_be@\s", re.IGNORECASE)
 _NOBODY = word_pattern(r"(?<!\w)@not_in_owner@(?!\w)", re.IGNORECASE)
 _MAX_NAME_WORDS = 8
@@ -146,7 +147,9 @@ def _responsible(named: NamedStatement, answers: CueMatcher) -> "StatedClaim | N
             if first >= end and _is_coordinated(before) and _NAME_ENDS.match(after):
                 # The subject of the last clause is responsible only if it is a capitalized name and not a clause.
                 whole = text[offset:start]
-                subject = _last_subject(whole, several=bool(_PLURAL_VERB.match(text, start)))
+                several = bool(_PLURAL_VERB.match(text, start))
+                shared = _ENDS_IN_AND.search(whole)
+                subject = _shared_subject(whole) if shared else _last_subject(whole, several=several)
                 return _person(
                     subject, whole, is_only=bool(_ONE_HOLDER.search(text[start:end]) and _WHOLE.match(after))
                 )
@@ -168,6 +171,17 @@ def _person(subject: str, whole: str, *, is_only: bool) -> "StatedClaim | None":
     if not name[:1].isupper() or longest > _MAX_NAME_WORDS or _NOBODY.search(name) or finite_verbs().spans(name):
         return None
     return StatedClaim(name, is_only and subject == whole and not re.search(r"\d", name) and not _OR.search(name))
+
+
+def _shared_subject(before: str) -> str:
+    """Return the subject that a second verb shares: "The Clerk" before "The Clerk is old and is responsible for".
+
+    Return "" if it is unknown: of two verbs before "and", the second may have a subject of its own.
+    """
+    clause = _CLAUSE.split(before)[-1]
+    verbs = finite_verbs().spans(clause)
+    subject = clause[: verbs[0][0]] if len(verbs) == 1 else ""
+    return subject if _is_name(subject) else ""
 
 
 def _last_subject(before: str, *, several: bool) -> str:
@@ -266,6 +280,18 @@ def _is_about_another(named: NamedStatement) -> bool:
     return all(follows_preposition(words, frozenset({"of"})) or _CONDITION.search(words) for words in before)
 
 
+def _is_owner(named: NamedStatement, cue: Span) -> bool:
+    """Return whether the entity itself is the owner: "is owned by the Clerk", "The Clerk is the owner of the Pump"."""
+    text, offset = named.statement.text, named.statement.offset
+    if text[: cue[1]].casefold().endswith(" by"):
+        return any(_ONLY_ARTICLES.match(text[cue[1] : first]) for first, _ in named.local_mentions if first >= cue[1])
+    return any(
+        _ONLY_ARTICLES.match(text[offset:first]) and _COPULA.match(text[last : cue[0]].lstrip())
+        for first, last in named.local_mentions
+        if last <= cue[0]
+    )
+
+
 _ROW, _TITLED, _SUBJECT, _BEFORE_VERB, _NEAR, _HEADING, _NAMED = 1.0, 0.9, 0.85, 0.75, 0.7, 0.62, 0.45
 _STATES = 0.95
 _OWN_RULE = 0.95
@@ -283,8 +309,8 @@ _BESIDE = word_pattern(
     r"\s{0,3}(?:,|@item_conjunctions@)"
     r"(?:\s{1,3}(?:@item_conjunctions@|@definite_articles@|@indefinite_articles@)){0,2}\s{0,3}$"
 )
-# A number, with a capitalized word before it. "Rule 4" and "D3.2" are references instead of amounts.
-_FIGURE = re.compile(r"(?<![\w.])([A-Z]\w{2,20} )?\d[\d.,]{0,11}(?!\w)")
+# A number, with the word of a reference before it. "Rule 4", "article 4" and "D3.2" are references instead of amounts.
+_FIGURE = word_pattern(r"(?<![\w.])((?:[A-Z]\w{2,20}|@document_parts@) )?\d[\d.,]{0,11}(?!\w)")
 
 
 @dataclass(frozen=True)
@@ -370,6 +396,8 @@ class SentenceField:
             cues = self._lifecycle_spans(cues, named, states)
         else:
             cues = [one for one in cues if not any(it.start <= one[0] < it.end for it in states)]
+        if self._settings.answers:
+            cues = [one for one in cues if not _is_owner(named, one)]
         if self._cues.listed and not cues:
             return None
         if self._settings.rule:

@@ -13,9 +13,7 @@ from elt_llm_consumer.catalog.index import CatalogIndex, CatalogTerm
 from elt_llm_consumer.catalog.mentions import FieldSubject, NamedStatement, most_common_heading
 from elt_llm_consumer.catalog.text_fields import FieldFacts
 from elt_llm_consumer.catalog.written_fields import FieldWriter
-from elt_llm_consumer.definitions.cells import definition_cell
-from elt_llm_consumer.definitions.comparison import DefinitionComparer
-from elt_llm_consumer.definitions.definition import Definition
+from elt_llm_consumer.definitions.cells import checked_cell, definition_cell
 from elt_llm_consumer.evidence import Cell, Evidence, Row, absent_cell, found_cell, inferred_cell, with_note
 from elt_llm_consumer.jobs.row_keys import GENERATIONS
 from elt_llm_consumer.jobs.sections import CatalogField
@@ -61,15 +59,17 @@ _NOT_DEFINED = "The texts do not define the entity."
 _NO_MEANING = "The texts give no meaning of the entity, only: {}"
 
 
-def _definition_field(definitions: Sequence[Definition], join: JoinPair | None, agreements: DefinitionComparer) -> Cell:
+def _definition_field(index: CatalogIndex, term: CatalogTerm | None, join: JoinPair | None) -> Cell:
     """Return the cell with the definition of the term to which an entity was joined; a conflict if definitions differ.
 
     Definitions that only spell out an abbreviation or refer to another place are only named in the note.
     """
+    definitions = term.definitions if term else ()
     defining = [one for one in definitions if one.gives_meaning]
     if not defining:
         return absent_cell(_NO_MEANING.format(definitions[0].text) if definitions else _NOT_DEFINED)
-    cell = definition_cell(defining, agreements)
+    changes = index.amendments.get(term.key, ()) if term else ()
+    cell = checked_cell(definition_cell(defining, index.agreements), defining, changes)
     sure = round(min(join.score if join is not None else 1.0, cell.confidence), 4)
     note = join.reason if join is not None and join.by in {"alias", "fuzzy"} else ""
     return with_note(cell.model_copy(update={"confidence": sure}), note)
@@ -186,6 +186,7 @@ class _CatalogTask(RowTask):
                 cells[name] = self._writer.cell(facts[name], prompt, ask, topic)
                 if self._index.section.search_again:
                     cells[name] = self._search_again(self._writer, name, cells[name], facts[name], ask, topic)
+                cells[name] = self._index.amended_rules.checked(cells[name])
         return Row(key=self.key, name=self.name, group=self.group, cells=cells)
 
     def _search_again(
@@ -228,7 +229,7 @@ class _CatalogTask(RowTask):
                 prompt, facts[name] = self._writer.prompt(self.name, name, index.fields[name], forms, one)
                 prompts |= {name: prompt} if prompt else {}
         fields = {
-            name: facts[name].cell
+            name: index.amended_rules.checked(facts[name].cell)
             if name in facts
             else absent_cell(_NOT_IN_TEXTS)
             if name in index.text_fields
@@ -282,7 +283,7 @@ class EntityTask(_CatalogTask):
             "handbook_term": self._defined_term(term, to_term),
             "inventory_match": self._inventory_match(to_sheet),
         }
-        definition = _definition_field(term.definitions if term else (), to_term, index.agreements)
+        definition = _definition_field(index, term, to_term)
         return self._material(before, {"relationships": self._relationships()}, definition, entity, to_sheet)
 
     def _source(self, term: CatalogTerm | None) -> Cell:
@@ -345,7 +346,7 @@ class CatalogTermTask(_CatalogTask):
         }
         to_sheet = self._index.terms_to_sheets.of_left(term.key)
         after = {"relationships": absent_cell(_NOT_IN_MODEL)}
-        definition = _definition_field(term.definitions, None, self._index.agreements)
+        definition = _definition_field(self._index, term, None)
         return self._material(before, after, definition, None, to_sheet)
 
 

@@ -10,7 +10,7 @@ from elt_llm_core.text.languages import words as language_words
 from elt_llm_query.engine import Engine
 from elt_llm_query.grounding.rules import NumberValue, find_numbers
 
-from elt_llm_consumer.catalog.mentions import StatementIndex
+from elt_llm_consumer.catalog.mentions import NamedStatement, StatementIndex
 from elt_llm_consumer.catalog.sentence_fields import (
     FieldCandidate,
     SentenceField,
@@ -160,12 +160,7 @@ class TextField:
 
     def facts(self, name: str, *, deeper: bool = False, with_chunks: bool = False) -> FieldFacts:
         """Return what the texts state on this field of `name`; `deeper` doubles the chunks. Raises RetrievalError."""
-        named = [
-            one
-            for one in self._statements.of(name)
-            # A statement that only defines the entity does not count, unless it is a list of states.
-            if one.statement.number not in self._defining or (self.settings.states and find_states(one.statement.text))
-        ]
+        named = self._named(name)
         most = self.settings.at_most * (_DEEPER if deeper else 1)
         names, rows = self._statements.names, self._table.candidates(name)
         values = [one for one in rows if not _NO_VALUE.fullmatch(one.value)]
@@ -185,18 +180,38 @@ class TextField:
             note = " ".join(found.notes) if found.failed else ""
         stating = self._sentences.candidates(named, scores)
         sure = [one for one in stating if one.score >= _BESIDE_TABLE]
-        similar = self._table.candidates(name, similar=True)
-        if self.settings.headers and (clash := _different_periods([*values, *sure, *similar])):
+        timed = self._single_periods(name, [*values, *sure])
+        if clash := _different_periods(timed):
             cell = with_note(_conflict_cell(clash, "The texts give different periods."), note)
             return FieldFacts(cell, chunks if with_chunks else ())
         sentences = [*stating, *self._duties.responsible(name), *kinds]
         sentences.sort(key=lambda one: one.order)
         values = values if values or sentences else rows[:1]
-        compared = _compared_facts(_combined_cell(values, sentences, most, note), values, stating, names)
+        cell = with_note(_combined_cell(values, sentences, most, note), also := _conditional_periods(timed))
+        compared = _compared_facts(cell, values, stating, names)
         # The best statements that no chunk contains become chunks of their own, and come first.
         apart = [one.statement for one in sentences[:most] if one.statement.number not in scores]
         own = (statement_chunk(one.document, one.start, one.end, one.headings) for one in apart)
-        return replace(compared, chunks=(*own, *chunks) if with_chunks and compared.cell.verdict != "conflict" else ())
+        kept = (*own, *chunks) if with_chunks and compared.cell.verdict != "conflict" else ()
+        return replace(compared, chunks=kept, also=" ".join(filter(None, [also, compared.also])))
+
+    def _named(self, name: str) -> list[NamedStatement]:
+        """Return the statements about a name, without those that only define it and are no list of states."""
+        return [
+            one
+            for one in self._statements.of(name)
+            if one.statement.number not in self._defining or (self.settings.states and find_states(one.statement.text))
+        ]
+
+    def _single_periods(
+        self, name: str, candidates: Sequence[FieldCandidate]
+    ) -> list[tuple[FieldCandidate, NumberValue]]:
+        """Return each candidate, and row with a similar header, that states one period, such as "6 months", with it."""
+        if not self.settings.headers:
+            return []
+        stating = (*candidates, *self._table.candidates(name, similar=True))
+        periods = [(one, [it for it in find_numbers(one.content) if it.measure in _PERIODS]) for one in stating]
+        return [(one, found[0]) for one, found in periods if len(found) == 1]
 
     def search_further(self, name: str, facts: FieldFacts, ask: AskModel) -> FieldFacts:
         """Let the language model choose further searches. Return `facts` with the newly found chunks in front.
@@ -289,19 +304,23 @@ def _conflict_cell(different: Sequence[FieldCandidate], note: str) -> Cell:
     )
 
 
-def _different_periods(candidates: Iterable[FieldCandidate]) -> list[FieldCandidate]:
-    """Return one candidate for each different period, such as "6 months" and "2 years"; empty if all periods agree.
-
-    Candidates with a condition or with several periods are ignored, since they may state an exception.
-    """
+def _different_periods(timed: Sequence[tuple[FieldCandidate, NumberValue]]) -> list[FieldCandidate]:
+    """Return one candidate for each different period that is stated without a condition; empty if all agree."""
     different: list[tuple[FieldCandidate, NumberValue]] = []
-    for one in candidates:
-        periods = [number for number in find_numbers(one.content) if number.measure in _PERIODS]
-        if len(periods) != 1 or has_condition(one.content):
-            continue
-        if not any(periods[0].agrees(known) for _, known in different):
-            different.append((one, periods[0]))
+    for one, period in timed:
+        if not has_condition(one.content) and not any(period.agrees(known) for _, known in different):
+            different.append((one, period))
     return [one for one, _ in different] if len(different) > 1 else []
+
+
+def _conditional_periods(timed: Sequence[tuple[FieldCandidate, NumberValue]]) -> str:
+    """Return a note with the statements of a period under a condition that differs from another stated period."""
+    others = [
+        f'"{one.content}" ({_evidence(one).place})'
+        for one, period in timed
+        if has_condition(one.content) and not all(period.agrees(known) for _, known in timed)
+    ]
+    return f"With a condition, the texts give another period: {'; '.join(dict.fromkeys(others))}." if others else ""
 
 
 def _distinct_candidates(candidates: Sequence[FieldCandidate]) -> list[FieldCandidate]:

@@ -6,7 +6,8 @@ from elt_llm_core.text.normalise import words
 
 from elt_llm_consumer.definitions.comparison import DefinitionComparer, DefinitionText, describe_difference
 from elt_llm_consumer.definitions.definition import Definition, grouped
-from elt_llm_consumer.evidence import Cell, found_cell
+from elt_llm_consumer.definitions.find import Amendment
+from elt_llm_consumer.evidence import Cell, found_cell, with_note
 
 _MAX_COMPARED = 20  # maximum different definitions of a term that are compared
 _MAX_QUOTED = 5  # maximum other wordings that a note quotes
@@ -35,6 +36,21 @@ def definition_cell(definitions: Sequence[Definition], agreements: DefinitionCom
         confidence=max(one.evidence.score for one in definitions),
         note=f"The definitions differ. {_note(texts, values[0], differing)}{_not_compared(texts)}",
     )
+
+
+def checked_cell(cell: Cell, definitions: Sequence[Definition], amendments: Sequence[Amendment]) -> Cell:
+    """Return the cell of definitions with notes: where a meaning may start elsewhere, and which sentences change it.
+
+    A changed definition is `inferred` at most, with the changing sentences as evidence: the change is not carried out.
+    """
+    for one in definitions:
+        if one.unsure:
+            cell = with_note(cell, f"In {one.evidence.place}, the meaning may start elsewhere in the sentence.")
+    for amendment in amendments:
+        cell = with_note(cell, f"{amendment}.")
+    verdict = "inferred" if amendments and cell.verdict == "found" else cell.verdict
+    evidence = (*cell.evidence, *(one.evidence for one in amendments))
+    return cell.model_copy(update={"verdict": verdict, "evidence": evidence})
 
 
 def best_definition(definitions: Sequence[Definition]) -> Definition:

@@ -3,7 +3,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
@@ -421,7 +421,18 @@ class Amendment:
         return f"{self.evidence.place} changes the definition of {self.term}: “{one_line(self.evidence.quote)}”"
 
 
-def find_amendments(corpus: Corpus) -> Iterator[Amendment]:
+def amendments_by_term(corpus: Corpus, terms: Mapping[tuple[str, ...], str]) -> dict[str, list[Amendment]]:
+    """Return the changes of definitions by their term; under "" those of other terms.
+
+    `terms` has the term of each key (see `term_key`) of its names.
+    """
+    found: dict[str, list[Amendment]] = {}
+    for one in _find_amendments(corpus):
+        found.setdefault(terms.get(term_key(one.term), ""), []).append(one)
+    return found
+
+
+def _find_amendments(corpus: Corpus) -> Iterator[Amendment]:
     """Yield the changes of definitions, in the order of the texts: one for each term that a sentence names."""
     for document in corpus.documents:
         for piece in document.pieces:

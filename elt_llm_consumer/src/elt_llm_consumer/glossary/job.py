@@ -12,13 +12,13 @@ from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_query.synthesis.refusals import is_blank
 from elt_llm_query.understanding.aliases import Aliases
 
-from elt_llm_consumer.definitions.cells import best_definition, definition_cell
+from elt_llm_consumer.definitions.cells import best_definition, checked_cell, definition_cell
 from elt_llm_consumer.definitions.comparison import DefinitionComparer
 from elt_llm_consumer.definitions.definition import Definition, grouped, term_key
 from elt_llm_consumer.definitions.find import (
     Amendment,
     MissedEntries,
-    find_amendments,
+    amendments_by_term,
     find_definitions,
     is_gap,
     missed_entries,
@@ -124,9 +124,10 @@ class GlossaryTermTask(RowTask):
             others.setdefault(other.name, []).append(one)
         first = self._referred[0][1] if self._referred else None
         refers_to = grouped(term.references, lambda one: one.refers_to)
+        definition = _definition_cell(term, first, self._agreements)
         return {
             "term": found_cell(term.name, [one.evidence for one in term.all]),
-            "definition": _checked_cell(_definition_cell(term, first, self._agreements), term, self._amendments),
+            "definition": checked_cell(definition, term.definitions, self._amendments),
             "abbreviation": _listed_cell(term.abbreviations, "The texts give no short form of the term."),
             "synonyms": _listed_cell(term.synonyms, "The texts give no other name for the term."),
             "variants": _listed_cell(term.variants, "The texts spell the term in only one way."),
@@ -146,21 +147,6 @@ def _definition_cell(term: MergedTerm, referred: MergedTerm | None, agreements: 
     if not term.definitions:
         return _by_reference(term, referred)
     return definition_cell(term.definitions, agreements)
-
-
-def _checked_cell(cell: Cell, term: MergedTerm, amendments: Sequence[Amendment]) -> Cell:
-    """Return the definition cell with notes: where a meaning may start elsewhere, and which sentences change it.
-
-    A changed definition is `inferred` at most, with the changing sentences as evidence: the change is not carried out.
-    """
-    for one in term.definitions:
-        if one.unsure:
-            cell = with_note(cell, f"In {one.evidence.place}, the meaning may start elsewhere in the sentence.")
-    for amendment in amendments:
-        cell = with_note(cell, f"{amendment}.")
-    verdict = "inferred" if amendments and cell.verdict == "found" else cell.verdict
-    evidence = (*cell.evidence, *(one.evidence for one in amendments))
-    return cell.model_copy(update={"verdict": verdict, "evidence": evidence})
 
 
 def _listed_cell(values: Mapping[str, Sequence[Definition]], note: str) -> Cell:
@@ -271,11 +257,7 @@ class GlossaryJob:
     @cached_property
     def _amendments(self) -> dict[str, list[Amendment]]:
         """The changes of definitions by the key of their term; under "" those of terms that are not in the glossary."""
-        found: dict[str, list[Amendment]] = {}
-        for one in find_amendments(self._context.corpus):
-            term = self._by_key.get(term_key(one.term))
-            found.setdefault(term.key if term else "", []).append(one)
-        return found
+        return amendments_by_term(self._context.corpus, {key: term.key for key, term in self._by_key.items()})
 
     @cached_property
     def _mentions(self) -> MentionIndex:

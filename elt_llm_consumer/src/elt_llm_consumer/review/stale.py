@@ -15,6 +15,8 @@ from elt_llm_consumer.evidence import Evidence, Row
 from elt_llm_consumer.jobs.corpus import CorpusDocument, read_corpus
 from elt_llm_consumer.jobs.job_file import JobFile
 
+_MISSING = "is missing"
+
 
 @dataclass(frozen=True)
 class StaleRow:
@@ -25,6 +27,11 @@ class StaleRow:
     name: str
     status: str
     changes: tuple[str, ...]
+
+    @property
+    def lacks_quote(self) -> bool:
+        """Whether a quote or its document is missing; otherwise quotes only moved, or text around them changed."""
+        return any(one.endswith(_MISSING) for one in self.changes)
 
 
 def read_sources(file: JobFile, loaded: LoadedSettings) -> dict[tuple[str, str], CorpusDocument]:
@@ -39,7 +46,7 @@ def read_sources(file: JobFile, loaded: LoadedSettings) -> dict[tuple[str, str],
 
 
 def stale_rows(state: Database, name: JobName, documents: Mapping[tuple[str, str], CorpusDocument]) -> list[StaleRow]:
-    """Return the last written rows whose source text has changed.
+    """Return the last written rows whose source text has changed, first those with a missing quote.
 
     `documents` are the current documents by collection and id.
     """
@@ -53,16 +60,17 @@ def stale_rows(state: Database, name: JobName, documents: Mapping[tuple[str, str
                 changes[f"{evidence.place}: {change}"] = None
         if changes:
             status = reviews[place].status if place in reviews else "PENDING"
-            found.append(StaleRow(place.table, place.key, row.name, status, tuple(changes)))
-    return found
+            ordered = sorted(changes, key=lambda one: not one.endswith(_MISSING))
+            found.append(StaleRow(place.table, place.key, row.name, status, tuple(ordered)))
+    return sorted(found, key=lambda one: not one.lacks_quote)
 
 
 def _change(evidence: Evidence, document: CorpusDocument | None) -> str:
     start, end = evidence.span
     if document is None:
-        return "the document is missing"
+        return f"the document {_MISSING}"
     if document.text[start:end] == evidence.quote:
         if document.outline.page_at(start) != evidence.page:
             return f"the quote is on page {document.outline.page_at(start)} now"
         return "" if document.document_hash == evidence.document_hash else "the document changed, the quote did not"
-    return "the quote has moved" if evidence.quote in document.text else "the quote is missing"
+    return "the quote has moved" if evidence.quote in document.text else f"the quote {_MISSING}"

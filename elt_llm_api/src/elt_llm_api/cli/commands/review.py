@@ -1,5 +1,6 @@
 """`elt-llm review` and `elt-llm replay`: reviews of job rows, stale rows, and whether an output can be reproduced."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -100,7 +101,12 @@ def replay_command(context: CommandContext, receipt: Path, as_json: bool) -> int
 
 def _review_lines(overview: "ReviewOverview") -> Iterator[str]:
     """Return a line for every review, then the counts by status."""
-    counts = ", ".join(f"{number:,} {status}" for status, number in overview.counts.items()) or "none yet"
+    stale = Counter(it.status for it in overview.reviews if it.state == "stale")
+    counted = (
+        f"{number:,} {status}" + (f" ({stale[status]:,} stale)" if stale[status] else "")
+        for status, number in overview.counts.items()
+    )
+    counts = ", ".join(counted) or "none yet"
     reviews = [
         (it.status, it.table, it.name, it.state, it.reviewer, local_time(it.reviewed_at), it.comment)
         for it in overview.reviews
