@@ -35,6 +35,9 @@ _QUESTION = re.compile(r"[?]\W{0,3}$")
 _NUMBERED = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,5}\.?\s")
 _VARIABLE = re.compile(r"<[^<>]{1,80}>$")
 _ONLY_NUMBERS = re.compile(r"[\W\d_]{1,200}$")
+_CAPTION = re.compile(
+    r"(?:table|fig(?:ure|\.)|tab(?:elle|\.)|abb(?:ildung|\.))\s?\d{1,3}(?:[.-]\d{1,3}){0,2}[a-z]?$", re.IGNORECASE
+)
 _RULE_NAME = re.compile(r"(?:[A-Z]{0,2}\d{1,3}(?:\.\d{1,3}){0,3}|\W{1,5}|(?:page|seite)\s\d{1,4})$", re.IGNORECASE)
 
 _TERM_MARKS: Final = frozenset("*_$§►▶→◆")
@@ -67,11 +70,11 @@ def _is_definition(
 
 
 def _is_label(layout: DocumentLayout, draft: DefinitionDraft, term: str) -> bool:
-    """Return whether `term` is only a label: a variable, the number of a rule, or a page number.
+    """Return whether `term` is only a label: a variable, a caption, the number of a rule, or a page number.
 
     In a glossary, a number that is marked up as a term is not a label: "**508** - the rule on access".
     """
-    if _VARIABLE.match(term):
+    if _VARIABLE.match(term) or _CAPTION.match(term):
         return True
     if not (_RULE_NAME.match(term) or _ONLY_NUMBERS.match(term)):
         return False
