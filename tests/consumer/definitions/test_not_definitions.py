@@ -53,6 +53,7 @@ def test_no_term_is_read_from_a_sentence_that_defines_nothing(text: str) -> None
         "# Definitions of Duties\n\n- Chair: leads the board.\n",
         "# Fees\n\n- Gates open - two hours before the start\n- Shop closes - one hour after the end\n",
         "# Definitions\n\nTable 3: Terms\n\nSome text.\n\n**Abb. 2.1**: Begriffe der Ordnung\n",
+        "# Definitions\n\n**view**: Grammar:\n",
         "# Roles\n\n- **Chair**: leads the board.\n- **Clerk**: keeps the books.\n- **Guest**: may speak.\n",
     ],
 )

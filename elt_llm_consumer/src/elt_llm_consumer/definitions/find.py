@@ -31,6 +31,7 @@ from elt_llm_consumer.jobs.corpus import Corpus, CorpusDocument
 from elt_llm_consumer.jobs.sections import GlossarySection
 from elt_llm_consumer.sentences.words import word_list
 
+_ONLY_LABEL = re.compile(r"\w+:$")
 _QUESTION = re.compile(r"[?]\W{0,3}$")
 _NUMBERED = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,5}\.?\s")
 _VARIABLE = re.compile(r"<[^<>]{1,80}>$")
@@ -63,7 +64,12 @@ def _is_definition(
         return False
     if _is_label(layout, draft, term) or _is_elsewhere(layout, draft, body):
         return False
-    if _ONLY_NUMBERS.match(body) or _QUESTION.search(term) or (_QUESTION.search(body) and draft.pattern != "table"):
+    if (
+        _ONLY_NUMBERS.match(body)
+        or _ONLY_LABEL.match(body)
+        or _QUESTION.search(term)
+        or (_QUESTION.search(body) and draft.pattern != "table")
+    ):
         return False
     key = term_key(term)
     return key != term_key(body) and key not in skipped
