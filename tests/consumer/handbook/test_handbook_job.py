@@ -214,6 +214,16 @@ def test_a_word_such_as_no_negates_the_relationship_before_an_object_as_before_a
     assert related(result_of(context_of({"rules.md": text})))[name].cells["modality"].value == modality
 
 
+@pytest.mark.parametrize(
+    ("long", "relationships"),
+    [("Internet Drafts", set()), ("Identity Document", {"Wire Server write Identity Document"})],
+)
+def test_an_abbreviation_that_is_a_noun_itself_is_no_name_of_another_thing(long: str, relationships: set[str]) -> None:
+    words = f'"{long}" means papers of the firm. "Wire Server" means a machine of the firm.'
+    text = f"# Words\n\n{words} {long} (ID) are kept.\n\n# Rules\n\nThe Wire Server writes its ID.\n"
+    assert set(related(result_of(context_of({"rules.md": text})))) == relationships
+
+
 def test_the_subject_meant_by_the_pronoun_they_is_inferred_from_the_previous_sentence() -> None:
     row = related(result_of(context()))["Trustees approve Catalogue"]
     assert row.cells["verb"].verdict == "inferred"
