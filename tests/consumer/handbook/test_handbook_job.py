@@ -242,6 +242,22 @@ def test_the_terms_of_reference_of_a_role_are_the_rules_about_the_role_and_its_l
     assert cell.value[2].startswith("A2.3 The duties of the Keeper are:")
 
 
+@pytest.mark.parametrize(
+    ("definition", "kind"),
+    [
+        ("A body of data that is managed as a unit.", "data"),
+        ("A body of members that decides.", "organisation"),
+        ("Matches no hosts.", None),
+        ("Matches the addresses of all hosts.", None),
+        ("Records are returned in the order of the list.", None),
+        ("Records of the firm that are kept.", "data"),
+    ],
+)
+def test_the_kind_comes_from_the_noun_of_a_definition_and_not_from_its_verb(definition: str, kind: str | None) -> None:
+    text = f"# Definitions\n\n| Term | Meaning |\n|---|---|\n| Quill | {definition} |\n"
+    assert candidate(result_of(context_of({"rules.md": text})), "Quill").cells["kind"].value == kind
+
+
 def test_only_roles_have_terms_of_reference() -> None:
     assert candidate(result_of(context()), "Loan Slip").cells["terms_of_reference"].verdict == "absent"
 
