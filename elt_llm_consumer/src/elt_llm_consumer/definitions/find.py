@@ -327,7 +327,8 @@ def missed_entries(document: CorpusDocument, found: Iterable[Definition], settin
     layout = DocumentLayout(document, settings)
     found = list(found)
     taken = sorted(one.term_span for one in found)
-    known = {term_key(name) for one in found for name in (one.term, one.abbreviation, *one.aliases)}
+    defining = [one for one in found if one.pattern != "abbreviation"]
+    known = {term_key(name) for one in defining for name in (one.term, one.abbreviation, *one.aliases)}
     entries = sorted(
         {*_listed_entries(layout, settings), *(one.span("term") for one in _MEANS_ENTRY.finditer(document.text))}
     )

@@ -249,12 +249,12 @@ def distinguishes(body: str) -> bool:
     return not few and not _NOT_BODY.match(body) and bool(_DEFINING.match(body)) and bool(DISTINGUISHING.search(near))
 
 
-def meaning_start(text: str, verb: "re.Match[str]", begin: int) -> int:
+def meaning_start(text: str, verb: "re.Match[str]", after: int) -> int:
     """Return where the meaning after a verb starts: at the verb if another verb follows, as in "relates to or limits".
 
-    `begin` is the first word after the verb.
+    `after` is the offset of the first word after the verb.
     """
-    return verb.start() if _JOINED.match(text, begin) else begin
+    return verb.start() if _JOINED.match(text, after) else after
 
 
 def is_phrase(body: str) -> bool:
