@@ -31,6 +31,7 @@ DEFINING = [
     ("Im Sinne dieser Ordnung ist Mitglied eine Person, die den Beitrag gezahlt hat.", "Mitglied", None),
     ("Als Nutzer gilt jede Person, die sich angemeldet hat.", "Nutzer", "jede Person, die sich angemeldet hat."),
     ("Als Anlieger gilt, wer an der Straße wohnt.", "Anlieger", "wer an der Straße wohnt."),
+    ("**Safety Rules** relate to or control safety.", "Safety Rules", "relate to or control safety."),
     ("Als Halt im Sinne dieser Ordnung gilt, wenn der Zug steht.", "Halt", "wenn der Zug steht."),
     ("Gast im Sinne dieser Ordnung ist, wer eine Karte hat.", "Gast", "wer eine Karte hat."),
     ("Im Folgenden wird die Werke Auenfeld GmbH als „Werk“ bezeichnet.", "Werk", "die Werke Auenfeld GmbH"),

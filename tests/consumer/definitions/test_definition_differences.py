@@ -56,6 +56,8 @@ def test_documents_with_the_same_definition_are_described_together() -> None:
 def test_a_page_that_contains_both_definitions_is_named_once() -> None:
     one, other = (DefinitionText(_MONTHS.format(months), ("a.md, page 2",)) for months in (36, 24))
     assert describe_difference(one, other) == "a.md, page 2 has 36 and also 24."
+    kept, not_kept = (DefinitionText(text, ("a.md",)) for text in ("Goods kept here.", "Goods not kept here."))
+    assert describe_difference(kept, not_kept) == 'a.md has a definition with "not" and another without.'
 
 
 @given(st.text(max_size=80), st.text(max_size=80))

@@ -68,7 +68,7 @@ def test_case_number_hyphen_and_article_do_not_change_the_key_of_a_term(one: str
     assert term_key(one) == term_key(other)
 
 
-@pytest.mark.parametrize("word", ["Status", "Analysis", "Address", "Bus"])
+@pytest.mark.parametrize("word", ["Status", "Analysis", "Address", "Bus", "https", "FTPS"])
 def test_the_key_of_a_term_keeps_an_ending_that_only_looks_like_a_plural(word: str) -> None:
     assert term_key(word) == (word.lower(),)
 

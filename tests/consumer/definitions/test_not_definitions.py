@@ -33,6 +33,7 @@ Im Folgenden wird die Lage der Stadt als „gut“ bezeichnet.|Wichtig ist, wer 
 "Good morning" is a phrase that is used by the porter.|Each order is a separate contract.
 The Council has the meaning of the word in mind.|A Fine is payable within a week.|The terms are defined in Part A.
 In this Code, you and your refer to the person who reads it.|The report is used to describe the year.
+Below are a few facts that a log has.|Nachfolgend sind einige Angaben, die das Amt braucht.
 """
 
 
@@ -51,6 +52,8 @@ def test_no_term_is_read_from_a_sentence_that_defines_nothing(text: str) -> None
         "# Terms and Conditions\n\nPayment: due in ten days.\nDelivery: by post only.\n",
         "# Definitions of Duties\n\n- Chair: leads the board.\n",
         "# Fees\n\n- Gates open - two hours before the start\n- Shop closes - one hour after the end\n",
+        "# Definitions\n\nTable 3: Terms\n\nSome text.\n\n**Abb. 2.1**: Begriffe der Ordnung\n",
+        "# Definitions\n\n**view**: Grammar:\n",
         "# Roles\n\n- **Chair**: leads the board.\n- **Clerk**: keeps the books.\n- **Guest**: may speak.\n",
     ],
 )

@@ -47,6 +47,18 @@ def test_alphabetical_table_rows_and_terms_after_a_dollar_sign_count_as_glossary
     assert len(_missed(signs, patterns=["sentence"])[0]) == 5
 
 
+def test_an_entry_whose_term_has_another_definition_is_reported_apart_and_a_header_row_is_no_entry() -> None:
+    rows = "".join(f"| {name} | a long explanation of this thing |\n" for name in ("ash", "beech", "elm", "fir", "oak"))
+    text = f'# Trees\n\n"Ash" means a tree.\n\n| Statement | Description |\n|---|---|\n{rows}'
+    document = corpus_of({"text.md": text}).documents[0]
+    found = missed_entries(document, definitions_in_document(document), GlossarySection())
+    assert [text[slice(*span)] for span in found.missed] == ["beech", "elm", "fir", "oak"]
+    assert [text[slice(*span)] for span in found.repeated] == ["ash"]
+    assert "1 of 6 entries that look like definitions give a term of the glossary a text that it does not have" in str(
+        found
+    )
+
+
 def test_unordered_lists_under_other_headings_are_not_counted_as_glossaries() -> None:
     text = "# Fees\n\n" + "\n".join(f"- **{name}** - five pounds." for name in ("Oak", "Ash", "Fir", "Elm", "Beech"))
     assert _missed(text, patterns=["sentence"]) == ([], 0, False)

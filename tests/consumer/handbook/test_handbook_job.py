@@ -186,6 +186,44 @@ def test_relationships_have_a_direction_and_a_modality(name: str, modality: str 
     assert row.cells["verb"].verdict == "found"
 
 
+_DEFINED = ("Debt Note", "Loan Note", "Test Club", "Records Board", "Urkunde", "Beirat", "Vorsitzende")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "name", "modality"),
+    [
+        ("The Test Club shall have no Debt Note.", "Test Club have Debt Note", "must not"),
+        ("The Test Club contains no Debt Note.", "Test Club contain Debt Note", "does not"),
+        ("The Test Club may keep no Debt Note or Loan Note.", "Test Club keep Loan Note", "may not"),
+        ("The Test Club keeps neither the Debt Note nor the Loan Note.", "Test Club keep Loan Note", "does not"),
+        ("The Test Club must send no Debt Note to the Records Board.", "Test Club send to Records Board", "must not"),
+        ("The Test Club will keep no Debt Note and the Loan Note.", "Test Club keep Debt Note", "will not"),
+        ("The Test Club will keep no Debt Note and the Loan Note.", "Test Club keep Loan Note", "will"),
+        ("The Debt Note must be signed by no Test Club.", "Test Club sign Debt Note", "must not"),
+        ("The Test Club must keep no more than two Debt Notes.", "Test Club keep Debt Note", "must"),
+        ("Der Beirat bestellt keinen Vorsitzenden.", "Beirat bestellen Vorsitzende", "does not"),
+        ("Kein Beirat darf eine Urkunde ausstellen.", "Beirat ausstellen Urkunde", "may not"),
+        ("Der Beirat darf keinen Vorsitzenden ernennen.", "Beirat ernennen Vorsitzende", "may not"),
+    ],
+)
+def test_a_word_such_as_no_negates_the_relationship_before_an_object_as_before_a_subject(
+    sentence: str, name: str, modality: str
+) -> None:
+    definitions = "".join(f"| {term} | A thing of the firm. |\n" for term in _DEFINED)
+    text = f"# Definitions\n\n| Term | Meaning |\n|---|---|\n{definitions}\n# Rules\n\n{sentence}\n"
+    assert related(result_of(context_of({"rules.md": text})))[name].cells["modality"].value == modality
+
+
+@pytest.mark.parametrize(
+    ("long", "relationships"),
+    [("Internet Drafts", set()), ("Identity Document", {"Wire Server write Identity Document"})],
+)
+def test_an_abbreviation_that_is_a_noun_itself_is_no_name_of_another_thing(long: str, relationships: set[str]) -> None:
+    words = f'"{long}" means papers of the firm. "Wire Server" means a machine of the firm.'
+    text = f"# Words\n\n{words} {long} (ID) are kept.\n\n# Rules\n\nThe Wire Server writes its ID.\n"
+    assert set(related(result_of(context_of({"rules.md": text})))) == relationships
+
+
 def test_the_subject_meant_by_the_pronoun_they_is_inferred_from_the_previous_sentence() -> None:
     row = related(result_of(context()))["Trustees approve Catalogue"]
     assert row.cells["verb"].verdict == "inferred"
@@ -202,6 +240,22 @@ def test_the_terms_of_reference_of_a_role_are_the_rules_about_the_role_and_its_l
         "- (b) to count the books once a year.",
     ]
     assert cell.value[2].startswith("A2.3 The duties of the Keeper are:")
+
+
+@pytest.mark.parametrize(
+    ("definition", "kind"),
+    [
+        ("A body of data that is managed as a unit.", "data"),
+        ("A body of members that decides.", "organisation"),
+        ("Matches no hosts.", None),
+        ("Matches the addresses of all hosts.", None),
+        ("Records are returned in the order of the list.", None),
+        ("Records of the firm that are kept.", "data"),
+    ],
+)
+def test_the_kind_comes_from_the_noun_of_a_definition_and_not_from_its_verb(definition: str, kind: str | None) -> None:
+    text = f"# Definitions\n\n| Term | Meaning |\n|---|---|\n| Quill | {definition} |\n"
+    assert candidate(result_of(context_of({"rules.md": text})), "Quill").cells["kind"].value == kind
 
 
 def test_only_roles_have_terms_of_reference() -> None:

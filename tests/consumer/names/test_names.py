@@ -54,6 +54,7 @@ def test_a_name_is_found_in_every_spelling(name: str, text: str, written: str) -
         ("Match", "Matchmaking and rematch."),
         ("Invoice", "A bocage in the boc."),
         ("Owner", "They disown her."),
+        ("HTTP", "Only HTTPS is offered, as in https."),
     ],
 )
 def test_a_name_is_not_found_across_sentences_or_inside_words(name: str, text: str) -> None:

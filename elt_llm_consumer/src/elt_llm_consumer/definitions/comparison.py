@@ -174,7 +174,10 @@ def describe_difference(one: DefinitionText, other: DefinitionText) -> str:
         has = "have" if len(set(one.places)) > 1 else "has"
         if parts is None:
             return f"{here} {has} two different definitions."
-        return f"{here} {has} {' and also '.join(filter(None, map(_listed, parts)))}."
+        listed = [*filter(None, map(_listed, parts))]
+        if len(listed) == 1:  # a text with the words of one side only would not show the difference
+            return f"{here} {has} a definition with {listed[0]} and another without."
+        return f"{here} {has} {' and also '.join(listed)}."
     if parts is None:
         there = _listed_places([place for place in other.places if place not in one.places])
         return f"{' and '.join(filter(None, (here, there)))} have different definitions."

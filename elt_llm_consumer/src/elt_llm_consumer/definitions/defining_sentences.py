@@ -18,6 +18,7 @@ from elt_llm_consumer.definitions.subject import (
     defines,
     distinguishes,
     is_phrase,
+    meaning_start,
     read_subject,
     skip_labels,
 )
@@ -224,7 +225,8 @@ def _definitions_after_verb(
         return
     if defines(text, subject, kind, begin, piece.end, region=layout.in_region(piece.start)):
         # In "includes a yard, but does not include a shed", the verb belongs to the meaning.
-        body = trim_definition(text, verb.start() if kind in ("includes", "covers") else begin, stop)
+        first = verb.start() if kind in ("includes", "covers") else meaning_start(text, verb, begin)
+        body = trim_definition(text, first, stop)
         yield from _drafts_of_subject(subject, body, "is" if kind == "is" else "sentence", _SCORES.get(kind, _SURE))
 
 

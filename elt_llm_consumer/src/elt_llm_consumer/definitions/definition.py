@@ -8,6 +8,7 @@ from elt_llm_core.text.languages import words as language_words
 from elt_llm_core.text.normalise import words
 
 from elt_llm_consumer.evidence import Evidence
+from elt_llm_consumer.sentences.words import PROTOCOLS
 
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -95,6 +96,6 @@ def _singular(word: str) -> str:
         return word[:-3] + "y"
     if word.endswith(("ches", "shes", "sses", "xes", "zes")) and len(word) > 4:
         return word[:-2]
-    if word.endswith("s") and len(word) > 3 and not word.endswith(_NO_PLURALS):
+    if word.endswith("s") and len(word) > 3 and not word.endswith(_NO_PLURALS) and word not in PROTOCOLS:
         return word[:-1]
     return word

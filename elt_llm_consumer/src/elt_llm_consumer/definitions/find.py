@@ -31,10 +31,14 @@ from elt_llm_consumer.jobs.corpus import Corpus, CorpusDocument
 from elt_llm_consumer.jobs.sections import GlossarySection
 from elt_llm_consumer.sentences.words import word_list
 
+_ONLY_LABEL = re.compile(r"\w+:$")
 _QUESTION = re.compile(r"[?]\W{0,3}$")
 _NUMBERED = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,5}\.?\s")
 _VARIABLE = re.compile(r"<[^<>]{1,80}>$")
 _ONLY_NUMBERS = re.compile(r"[\W\d_]{1,200}$")
+_CAPTION = re.compile(
+    r"(?:table|fig(?:ure|\.)|tab(?:elle|\.)|abb(?:ildung|\.))\s?\d{1,3}(?:[.-]\d{1,3}){0,2}[a-z]?$", re.IGNORECASE
+)
 _RULE_NAME = re.compile(r"(?:[A-Z]{0,2}\d{1,3}(?:\.\d{1,3}){0,3}|\W{1,5}|(?:page|seite)\s\d{1,4})$", re.IGNORECASE)
 
 _TERM_MARKS: Final = frozenset("*_$§►▶→◆")
@@ -60,18 +64,23 @@ def _is_definition(
         return False
     if _is_label(layout, draft, term) or _is_elsewhere(layout, draft, body):
         return False
-    if _ONLY_NUMBERS.match(body) or _QUESTION.search(term) or (_QUESTION.search(body) and draft.pattern != "table"):
+    if (
+        _ONLY_NUMBERS.match(body)
+        or _ONLY_LABEL.match(body)
+        or _QUESTION.search(term)
+        or (_QUESTION.search(body) and draft.pattern != "table")
+    ):
         return False
     key = term_key(term)
     return key != term_key(body) and key not in skipped
 
 
 def _is_label(layout: DocumentLayout, draft: DefinitionDraft, term: str) -> bool:
-    """Return whether `term` is only a label: a variable, the number of a rule, or a page number.
+    """Return whether `term` is only a label: a variable, a caption, the number of a rule, or a page number.
 
     In a glossary, a number that is marked up as a term is not a label: "**508** - the rule on access".
     """
-    if _VARIABLE.match(term):
+    if _VARIABLE.match(term) or _CAPTION.match(term):
         return True
     if not (_RULE_NAME.match(term) or _ONLY_NUMBERS.match(term)):
         return False
@@ -282,24 +291,29 @@ _MIN_MISSED, _MIN_MISSED_FEW, _MIN_MISSED_SHARE = 3, 2, 0.1
 
 @dataclass(frozen=True)
 class MissedEntries:
-    """The number of entries in a document that look like definitions, and those that were not read as definitions."""
+    """The number of entries in a document that look like definitions, and those that were not read as definitions.
+
+    The terms of the `missed` entries have no definition in the document; those of the `repeated` ones have another one.
+    """
 
     document: CorpusDocument
     entries: int
     missed: tuple[Span, ...]
-    """The spans of the terms of the missed entries, in order."""
+    repeated: tuple[Span, ...] = ()
 
     def __str__(self) -> str:
-        """Return a message with the number of missed entries and the places of the first ones."""
-        text = self.document.text
-        first = [
-            f"{one_line(text[slice(*span)])!r} ({self.document.evidence(*span, 1.0).place})" for span in self.missed[:3]
+        """Return a message with the numbers of missed and repeated entries, and the places of the first ones."""
+        lead, of = f"{self.document.source}: ", f" of {self.entries} entries that look like definitions "
+        parts = [
+            (self.missed, "are not in the glossary"),
+            (self.repeated, "give a term of the glossary a text that it does not have"),
         ]
-        return (
-            f"{self.document.source}: {len(self.missed)} of {self.entries} entries that look like definitions are not "
-            f"in the glossary, such as {', '.join(first)}. Check these places; see docs/glossary.md for the layouts "
-            "that are read."
-        )
+        counts = [f"{lead}{len(spans)}{of}{what}, such as {self._first(spans)}." for spans, what in parts if spans]
+        return f"{' '.join(counts)} Check these places; see docs/glossary.md for the layouts that are read."
+
+    def _first(self, spans: Sequence[Span]) -> str:
+        text, place = self.document.text, self.document.evidence
+        return ", ".join(f"{one_line(text[slice(*span)])!r} ({place(*span, 1.0).place})" for span in spans[:3])
 
 
 def missed_entries(document: CorpusDocument, found: Iterable[Definition], settings: GlossarySection) -> MissedEntries:
@@ -311,28 +325,34 @@ def missed_entries(document: CorpusDocument, found: Iterable[Definition], settin
     are in alphabetical order.
     """
     layout = DocumentLayout(document, settings)
+    found = list(found)
     taken = sorted(one.term_span for one in found)
-    entries = sorted({*_listed_entries(layout), *(one.span("term") for one in _MEANS_ENTRY.finditer(document.text))})
-    missed = []
+    defining = [one for one in found if one.pattern != "abbreviation"]
+    known = {term_key(name) for one in defining for name in (one.term, one.abbreviation, *one.aliases)}
+    entries = sorted(
+        {*_listed_entries(layout, settings), *(one.span("term") for one in _MEANS_ENTRY.finditer(document.text))}
+    )
+    unread: dict[bool, list[Span]] = {False: [], True: []}
     for start, end in entries:
         number = bisect_right(taken, end - 1, key=lambda one: one[0]) - 1
         if not any(taken[place][1] > start for place in range(max(0, number - 3), number + 1)):
-            missed.append((start, end))
-    return MissedEntries(document, len(entries), tuple(missed))
+            unread[term_key(document.text[start:end]) in known].append((start, end))
+    return MissedEntries(document, len(entries), tuple(unread[False]), tuple(unread[True]))
 
 
 def is_gap(missed: MissedEntries) -> bool:
     """Return whether to warn: at least three entries were missed, or two that are at least a tenth of all entries."""
-    few = len(missed.missed) >= _MIN_MISSED_FEW and len(missed.missed) >= _MIN_MISSED_SHARE * missed.entries
-    return few or len(missed.missed) >= _MIN_MISSED
+    unread = len(missed.missed) + len(missed.repeated)
+    return unread >= _MIN_MISSED or (unread >= _MIN_MISSED_FEW and unread >= _MIN_MISSED_SHARE * missed.entries)
 
 
-def _listed_entries(layout: DocumentLayout) -> Iterator[Span]:
+def _listed_entries(layout: DocumentLayout, settings: GlossarySection) -> Iterator[Span]:
     """Yield the spans of the terms in lists, headings and two-column tables that look like glossaries."""
     yield from _glossary_run(layout, "indented", list(_indented_entries(layout)))
     yield from _glossary_run(layout, "heading", list(_heading_entries(layout)))
     yield from _glossary_run(layout, "leading", list(_leading_entries(layout)))
     runs: dict[str, list[tuple[int, Span]]] = {kind: [] for kind in _LINE_ENTRIES}
+    headers = set(map(fold, settings.meaning_headers))
     for number, line in enumerate(layout.lines):
         if line.start in layout.heading_lines or layout.is_contents(line.text):
             continue
@@ -342,6 +362,8 @@ def _listed_entries(layout: DocumentLayout) -> Iterator[Span]:
                 continue
             if len(found["term"].split()) > _MAX_TERM_WORDS:
                 continue
+            if kind == "row" and fold(found["body"]) in headers:
+                break
             rest = line.text[found.end() :].strip()
             if rest and is_value(found["term"], rest):  # "Monday: closed" is a value and not a definition
                 break

@@ -15,7 +15,14 @@ from elt_llm_consumer.definitions.abbreviations import is_short_form
 from elt_llm_consumer.definitions.definition import DefinitionDraft
 from elt_llm_consumer.definitions.layout import DocumentLayout, definition_end, one_line, trim_definition, trim_span
 from elt_llm_consumer.definitions.lists import EntryReader
-from elt_llm_consumer.definitions.subject import DefinedSubject, defines, distinguishes, is_phrase, skip_labels
+from elt_llm_consumer.definitions.subject import (
+    DefinedSubject,
+    defines,
+    distinguishes,
+    is_phrase,
+    meaning_start,
+    skip_labels,
+)
 from elt_llm_consumer.definitions.vocabulary import CONTEXT_IN_BRACKETS, STRONGLY_DISTINGUISHING, VERB, pattern
 from elt_llm_consumer.jobs.sections import GlossarySection
 from elt_llm_consumer.sentences.words import word_list
@@ -243,7 +250,7 @@ class _MarkedSentences:
         region = self._layout.in_region(start) or kind != "is"
         if not defines(self._text, subject, kind, begin, stop, region=region):
             return None
-        return begin, "is" if kind == "is" else "sentence"
+        return meaning_start(self._text, verb, begin), "is" if kind == "is" else "sentence"
 
     def leading(self) -> Iterator[DefinitionDraft]:
         """Yield the definitions in paragraphs that start with an emphasized term.

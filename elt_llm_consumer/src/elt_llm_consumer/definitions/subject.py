@@ -45,7 +45,9 @@ _AFTER_COLON = re.compile(r"(?::\s+|\s?[—–]\s*)(?=[\"“„«])")
 _DOCUMENT: Final = pattern("this_document")
 # "A cover note" may be a term, but "the following note" is not.
 _KINDS = frozenset("item items document documents note notes list lists page title rule line".split())
-_POINTING = frozenset("following above below first second third next last previous same".split())
+_POINTING = frozenset(
+    "following above below first second third next last previous same unten oben nachfolgend folgend".split()
+)
 _LIMIT = 320  # maximum characters of a subject before the verb
 _MAX_TERM_WORDS = 8
 _MAX_SHORT_FORM = 12  # maximum characters of an abbreviation in brackets
@@ -192,7 +194,7 @@ def _is_term(term: str, *, marked: bool) -> bool:
     if (
         words[0] in NOT_FIRST
         or (words[0] in NOT_BEFORE_VERB and not term.split(maxsplit=1)[0].isupper())
-        or (words[0] in _POINTING and not capital)
+        or (words[0] in _POINTING and (len(words) == 1 or not capital))
         or (words[0].endswith("ing") and len(words) > 2 and not capital)
         or any(word in NOT_WITHIN for word in words)
         or "to" in words[:2] + words[-1:]
@@ -207,6 +209,7 @@ _NUMBER = re.compile(r"(?:one|two|three|four|five|six|seven|eight|nine|ten|\d)\b
 _IDENTIFIES = word_pattern(r"(?:@definite_articles@|one\s+of)\b", re.IGNORECASE)
 _RELATIVE = word_pattern(r"\b(?:@clause_relatives@|,)\b|[,;(:]")
 _PLURAL = re.compile(r"(?:[\w-]{1,30}\s){0,1}(?:[\w-]{2,30}s|data|people|staff|information|children)\s", re.IGNORECASE)
+_JOINED = word_pattern(r"@item_conjunctions@\s", re.IGNORECASE)
 _IDIOM: Final = pattern("idiom_after_means")
 # These words after "is" make a statement about a term: ""Including" is never meant to limit."
 _STATE = re.compile(r"(?:never|always|also|often|seldom|hardly|meant|to|nie|immer|auch|oft)\b", re.IGNORECASE)
@@ -245,6 +248,14 @@ def distinguishes(body: str) -> bool:
     few = len(body.split(maxsplit=_MIN_WORDS)) < _MIN_WORDS
     near = " ".join(body.split(maxsplit=_REACH)[1:_REACH])
     return not few and not _NOT_BODY.match(body) and bool(_DEFINING.match(body)) and bool(DISTINGUISHING.search(near))
+
+
+def meaning_start(text: str, verb: "re.Match[str]", after: int) -> int:
+    """Return where the meaning after a verb starts: at the verb if another verb follows, as in "relates to or limits".
+
+    `after` is the offset of the first word after the verb.
+    """
+    return verb.start() if _JOINED.match(text, after) else after
 
 
 def is_phrase(body: str) -> bool:

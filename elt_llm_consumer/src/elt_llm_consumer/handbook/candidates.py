@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 from typing import Final, Literal
 
 from elt_llm_core.text.languages import month_names
@@ -33,6 +34,7 @@ from elt_llm_consumer.sentences.words import (
 _WORDS: Final = tomllib.loads(files("elt_llm_consumer.handbook").joinpath("words.toml").read_text(encoding="utf-8"))
 _KIND_WORDS: Final[Mapping[EntityKind, Iterable[str]]] = {kind: text.split() for kind, text in _WORDS["kinds"].items()}
 _ORDINARY_NOUNS: Final = tuple(_WORDS["ordinary_nouns"].split())
+_NOUNS: Final = frozenset(map(joined_key, (*_ORDINARY_NOUNS, *chain.from_iterable(_KIND_WORDS.values()))))
 PERSONAL_VERBS: Final = frozenset(_WORDS["personal_verbs"].split())
 _APPOINTING_VERBS: Final = frozenset(_WORDS["appointing_verbs"].split())
 _COMPOUND_ENDS: Final = tuple(_WORDS["compound_ends"].split())
@@ -152,7 +154,7 @@ def find_candidates(
     uses = _count_uses(sentences, in_tables)
     skipped = set(map(joined_key, settings.skip))
     found: dict[str, dict[str, None]] = defaultdict(dict)
-    for group in (*(definition_names(one) for one in definitions), *aliases.groups):
+    for group in (*map(_entity_names, definitions), *aliases.groups):
         for name in group:
             found[joined_key(name)] |= dict.fromkeys(group)
     groups = {key: tuple(names) for key, names in found.items() if key}
@@ -164,6 +166,21 @@ def find_candidates(
 
     ranked = sorted(merged, key=lambda one: (one.why != "defined", -weight(one), one.key))
     return CandidateIndex(sorted(ranked[: settings.at_most], key=lambda one: (one.name.casefold(), one.key)))
+
+
+def _entity_names(definition: Definition) -> tuple[str, ...]:
+    """Return the names that a definition gives, without abbreviations that are nouns themselves.
+
+    With "Internet Drafts (IDs)", "a process ID" is no draft; with "Identity Document (ID)", "ID" may be the document.
+    """
+    name, *others = definition_names(definition)
+    long = joined_key(name)
+
+    def is_noun(other: str) -> bool:
+        key = joined_key(other)
+        return key in _NOUNS and other.removesuffix("s").isupper() and not long.startswith(key)
+
+    return (name, *(one for one in others if not is_noun(one)))
 
 
 def _count_uses(sentences: Iterable[ParsedSentence], in_tables: Iterable[NounPhrase]) -> Mapping[str, PhraseUses]:

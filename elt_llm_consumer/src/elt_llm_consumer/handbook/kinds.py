@@ -11,13 +11,16 @@ from elt_llm_consumer.handbook.reading import ParsedSentence
 from elt_llm_consumer.jobs.sections import EntityKind
 from elt_llm_consumer.names.names import word_key
 from elt_llm_consumer.sentences.reader import NounPhrase, SentenceReader
-from elt_llm_consumer.sentences.words import listed_verbs, sentence_words
+from elt_llm_consumer.sentences.words import BE, DETERMINERS, MODALS, SentenceWord, listed_verbs, sentence_words
 
 _BY_DEFINITION, _BY_GENUS, _BY_NAME, _BY_ONE_WORD, _BY_ACTING = 0.95, 0.85, 0.75, 0.65, 0.5
 _MIN_ACTS = 2
 _SHARE_OF_ACTS = 0.3
 _LEADS = ("means", "refers to", "is", "are", "denotes", "includes", "describes", "the term", "bedeutet", "bezeichnet")
 _PARTS = frozenset("kind type form sort set group collection series".split())
+_MATTER = frozenset("data information knowledge law text evidence rules".split())
+"""What a "body" consists of that is not a body of people."""
+_FINITE = BE | MODALS
 
 
 @dataclass(frozen=True)
@@ -142,13 +145,22 @@ def _first_phrase(text: str) -> tuple[NounPhrase, str] | None:
     folded = text.casefold()
     lead = next((it for it in _LEADS if folded.startswith(it + " ")), "")
     words = sentence_words(text, len(lead))
-    if not words:
+    if not words or _starts_with_verb(words):
         return None
     reader = SentenceReader(listed_verbs())
     at = 1 if words[0].low in {"any", "anyone", "someone", "everyone"} and len(words) > 1 else 0
     phrase = reader.phrase(words, 0) or reader.phrase(words, at)
-    if phrase is None:
-        return None
-    if phrase.head in _PARTS and phrase.last + 1 < len(words) and words[phrase.last].low == "of":
-        phrase = reader.phrase(words, phrase.last + 1) or phrase
+    following = words[phrase.last] if phrase is not None and phrase.last < len(words) else None
+    if phrase is None or (following is not None and following.low in _FINITE and not following.separator):
+        return None  # "Records are returned ..." is a sentence and names no genus
+    if following is not None and following.low == "of" and phrase.last + 1 < len(words):
+        part = reader.phrase(words, phrase.last + 1)
+        inner = part is not None and phrase.head == "body" and part.head in _MATTER
+        phrase = part if part is not None and (inner or phrase.head in _PARTS) else phrase
     return phrase, words[0].low
+
+
+def _starts_with_verb(words: Sequence[SentenceWord]) -> bool:
+    """Return whether a text starts with a verb in the third person, as in "Matches no hosts"."""
+    following = words[1] if len(words) > 1 and not words[1].separator else None
+    return following is not None and following.low in DETERMINERS and words[0].low.endswith("s")

@@ -13,19 +13,21 @@ from elt_llm_consumer.handbook.candidates import CandidateIndex, EntityCandidate
 from elt_llm_consumer.handbook.kinds import KindClassifier
 from elt_llm_consumer.handbook.reading import ParsedSentence
 from elt_llm_consumer.sentences.reader import Modality, NounPhrase, SentenceClause, VerbTarget
-from elt_llm_consumer.sentences.words import QUANTIFIERS, listed_verbs, past_participle, sentence_words
+from elt_llm_consumer.sentences.words import QUANTIFIERS, SentenceWord, listed_verbs, past_participle, sentence_words
 
 IS_A, KIND_OF, OF, HAVE = "is a", "is a kind of", "of", "have"
 _AFTER_OBJECT = language_words("after_object")
 _AFTER_VERB = _AFTER_OBJECT | language_words("after_verb")
 _CLAUSE_SCORE, _PRONOUN_SCORE, _PHRASE_SCORE = 0.9, 0.7, 0.75
-_NOT_COUNTED = frozenset({"no", "another", "some", "few", "both", "either", "neither"})
+_NEGATORS = language_words("negators")
+_NOT_COUNTED = _NEGATORS | {"another", "some", "few", "both", "either"}
 # Verbs that explain words, or do not state a permanent relationship.
 _EMPTY = frozenset({"include", "mean", "refer", "say", "show", "see", "need", "want"})
 _NEGATED: Mapping[Modality, Modality] = {
     "may": "may not",
     "must": "must not",
     "should": "should not",
+    "will": "will not",
     "does": "does not",
 }
 
@@ -90,15 +92,16 @@ class RelationFinder:
     def _in_clause(self, sentence: ParsedSentence, clause: SentenceClause) -> Iterator[RelationStatement]:
         subjects = sentence.subjects_of(clause)
         sources = [one for one in map(self._index.of, subjects) if one is not None]
-        modality = clause.modality
-        if any(one.count == "no" for one in subjects):  # "No club may" means "a club may not"
-            modality = _NEGATED.get(modality, modality)
+        negative = any(one.count in _NEGATORS for one in subjects)  # "No club may" means "a club may not"
         score = _PRONOUN_SCORE if clause.again else _CLAUSE_SCORE
         evidence = sentence.with_before(score) if clause.again else sentence.evidence(score)
         for verb, target, inverted in _verbs_and_targets(clause):
             other = self._index.of(target.phrase)
             if other is None:
                 continue
+            modality = clause.modality
+            if negative or _is_negated(target, clause, sentence.words):
+                modality = _NEGATED.get(modality, modality)
             for one in sources:
                 source, to = (other, one) if inverted else (one, other)
                 count = "" if inverted else _target_count(target.phrase)
@@ -122,7 +125,7 @@ class RelationFinder:
             if following is None or (other := self._index.of(following)) is None:
                 continue
             between = [word.low for word in words[phrase.last : following.first]]
-            if any(word.separator for word in words[phrase.last : following.last]):
+            if following.count in _NEGATORS or any(word.separator for word in words[phrase.last : following.last]):
                 continue
             if between == ["of"] and following.owner is None:
                 yield statement(own, OF, other, _target_count(following))
@@ -162,6 +165,15 @@ def _objects(clause: SentenceClause, number: int) -> Iterator[tuple[str, VerbTar
     following = clause.targets[number + 1] if number + 1 < len(clause.targets) else None
     if following is not None and following.by == "of":
         yield f"is {target.phrase.written} of", following, False
+
+
+def _is_negated(target: VerbTarget, clause: SentenceClause, words: Sequence[SentenceWord]) -> bool:
+    """Return whether "no" denies a target, itself or in an object before it: "gives no Notice to the Board"."""
+    own = target.phrase
+    if own.count in _NEGATORS:
+        return True
+    after_no = any(one.phrase.count in _NEGATORS and one.phrase.first < own.first for one in clause.targets)
+    return after_no and (target.by != "" or not own.determined or words[own.first - 1].low == "nor")
 
 
 def _target_count(phrase: NounPhrase) -> str:
@@ -214,7 +226,7 @@ class DutyFinder:
             score = _PRONOUN_DUTY_SCORE if clause.again else _CLAUSE_DUTY_SCORE
             for subject in sentence.subjects_of(clause):
                 candidate = self._index.of(subject)
-                if candidate is not None and subject.count != "no":
+                if candidate is not None and subject.count not in _NEGATORS:
                     by_key.setdefault(candidate.key, (candidate, score))
         return by_key.values()
 

@@ -21,6 +21,8 @@ from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases
 from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA
 
+from elt_llm_consumer.sentences.words import PROTOCOLS
+
 # Words may contain invisible characters. In a script without spaces, each character is a word.
 _UNSPACED = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 _TOKEN = re.compile(
@@ -78,6 +80,8 @@ def word_key(word: str, *, german: bool = False) -> str:
     """Return a word in lower case and singular, without diacritics and possessive ending: "Café's" -> "cafe"."""
     folded = fold(word).removesuffix("'s")
     folded = _AND.get(folded, folded)
+    if folded in PROTOCOLS:
+        return folded
     if word.endswith("s") and word[:-1].isupper() and len(word) >= _SHORT:
         return folded[:-1]  # "IDs" and "APIs" are plurals of abbreviations
     if len(folded) <= _SHORT or not folded.isalpha():
