@@ -50,6 +50,16 @@ def test_a_question_for_a_person_is_answered_by_the_sentence_with_a_role_such_as
     ("question", "unnamed", "named"),
     [
         ("What is the name of the chair?", "The chair leads the board.", "The chair is Ada Brook."),
+        (
+            "Who is the Chief Executive?",
+            "The Chief Executive reports to the Board of Directors.",
+            "Ada Brook, Chief Executive, reports to the Board.",
+        ),
+        (
+            "Who is the Chief Executive?",
+            "The Chief Executive reports to the Board of Directors.",
+            "The Chief Executive is the oldest librarian.",
+        ),
         ("Wie heißt der Vorsitzende?", "Der Vorsitzende leitet die Sitzungen.", "Der Vorsitzende ist Osterkamp."),
         ("Wie heißt der Vorsitzende?", "Jeder Vorsitzende leitet Sitzungen.", "Der Vorsitzende Frau Dr. Osterkamp."),
         (

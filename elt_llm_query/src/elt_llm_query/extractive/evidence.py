@@ -119,6 +119,7 @@ def _asking_sentence(question: ParsedQuestion) -> str:
 _YEAR = re.compile(r"1\d\d\d|20\d\d")
 _TIME = "year date day month century decade time season deadline Jahr Datum Tag Monat Jahrhundert Zeit"
 _MOST_PHRASES = 12  # counted phrases that are embedded
+_NAMELESS = 1.5  # more than for a figure, since names are found more surely
 _DATED = 0.7  # support from which a sentence counts as having a date
 
 
@@ -169,7 +170,7 @@ class AnswerEvidence:
     unreasoned: float
     """1 if the question asks for a reason and no chosen sentence has one; lower is better."""
     valueless: float
-    """1 if a figure or a name is asked for, but no chosen sentence has one or is a table row; lower is better."""
+    """1 if no chosen sentence has the figure that is asked for or is a table row, 1.5 for a name; lower is better."""
 
     def as_dict(self) -> dict[str, float]:
         """Return the numbers of the evidence by name, for the trace."""
@@ -214,7 +215,7 @@ def gather_evidence(
         denied_beside=denial_score(context, chosen),
         contradicted=contradiction_score(context, best),
         unreasoned=_unreasoned(question, chosen),
-        valueless=_valueless(question, chosen),
+        valueless=_valueless(context, chosen),
     )
 
 
@@ -327,7 +328,11 @@ def _unreasoned(question: ParsedQuestion, chosen: Sequence[ScoredSentence]) -> f
     return float(question.kind == "why" and not has_reason)
 
 
-def _valueless(question: ParsedQuestion, chosen: Sequence[ScoredSentence]) -> float:
+def _valueless(context: ScoringContext, chosen: Sequence[ScoredSentence]) -> float:
+    question = context.question
     # The unit of a figure in a row may be in the head or in the title of the table.
-    has_value = any(sentence.support or sentence.candidate.kind == "row" for sentence in chosen)
-    return float((question.expects_figure or question.expects == "name") and not has_value)
+    valued = [sentence for sentence in chosen if sentence.support or sentence.candidate.kind == "row"]
+    if question.expects == "name":  # the name of somebody else is no answer
+        stems = (sentence.stems | context.stems(sentence.candidate.topic) for sentence in valued)
+        return _NAMELESS * (not any(_missing_share(context, question.terms, own) < 1.0 for own in stems))
+    return float(question.expects_figure and not valued)
