@@ -388,3 +388,12 @@ def test_a_sentence_that_two_chunks_cut_and_that_is_quoted_whole_is_quoted_once(
         [make_chunk(text[:cut]), make_chunk(text[cut:], start=cut)],
     )
     assert answer.text == f"{text} [1]"
+
+
+def test_the_row_whose_range_contains_the_number_of_the_question_is_quoted_alone() -> None:
+    rows = "| Loss | Found | To be told |\n|---|---|---|\n| small | Up to 10 books missing | Keeper |\n"
+    rows += "| middle | 11 to 500 books missing | Treasurer |\n| large | 501 to 900 books missing | Mayor |"
+    answer = make_answerer(abstain=False).answer("Who must be told if 200 books are missing?", [make_chunk(rows)])
+    assert answer.text == "middle \u2013 Found: 11 to 500 books missing; To be told: Treasurer [1]"
+    assert isinstance(evidence := answer.reasoning["evidence"], dict)
+    assert evidence["numbers_apart"] == 0.0

@@ -24,7 +24,7 @@ from elt_llm_query.extractive.confidence import (
     confidence_of,
 )
 from elt_llm_query.extractive.conflicts import AMENDED, OTHER_VALUE, find_amendments, find_other_values
-from elt_llm_query.extractive.evidence import AnswerEvidence, gather_evidence
+from elt_llm_query.extractive.evidence import AnswerEvidence, gather_evidence, numbers_in_ranges
 from elt_llm_query.extractive.lists import DocumentReader, FoundList, best_list
 from elt_llm_query.extractive.sentence_scores import ScoredSentence, ScoringContext, has_new_figure, score_sentences
 from elt_llm_query.extractive.yes_no import deciding_sentence, is_bare_reply, opening_word
@@ -258,8 +258,13 @@ def drop_rows_of_other_values(question: ParsedQuestion, scored: Scored) -> Score
 
 
 def _has_asked_value(question: str, row: SentenceCandidate) -> bool:
-    """Return whether a folded question has a value of the row: "19 l/min", or a number with its column: "30 seats"."""
+    """Return whether a folded question has a value of the row, such as "19 l/min" or, with its column, "30 seats".
+
+    A number within a range is such a value too: "200 persons", "11 to 500 persons".
+    """
     for cell in row.readable.split("; ")[1:] if row.kind == "row" and row.lead else ():
+        if numbers_in_ranges(question, fold(cell)):
+            return True
         column, _, value = (re.escape(part) for part in fold(cell).partition(": "))
         if not value.strip("0123456789.,\\"):
             column = rf"{column.removesuffix('s')}\w{{0,2}}"

@@ -116,6 +116,8 @@ def _asking_sentence(question: ParsedQuestion) -> str:
     return question.parts[0] if len(question.parts) == 1 else question.text
 
 
+_RANGE = re.compile(r"(?<![\d.,])(\d{1,9}) ?(?:to|bis|-|\u2013) ?(\d{1,9}) ([^\W\d]+)")
+_COUNTED = re.compile(r"(?<![\d.,])(\d{1,9}) ([^\W\d]+)")
 _YEAR = re.compile(r"1\d\d\d|20\d\d")
 _TIME = "year date day month century decade time season deadline Jahr Datum Tag Monat Jahrhundert Zeit"
 _MOST_PHRASES = 12  # counted phrases that are embedded
@@ -314,9 +316,21 @@ def _numbers_apart(
     question: ParsedQuestion, chosen: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]
 ) -> float:
     text = " ".join(_with_headings(sentence, chunks[sentence.candidate.chunk]) for sentence in chosen)
-    numbers = numbers_of(_asking_sentence(question))
-    missing = sum(not re.search(rf"(?<!\d){re.escape(number)}(?!\d)", text) for number in numbers)
+    asked = _asking_sentence(question)
+    numbers = numbers_of(asked)
+    ranged = numbers_in_ranges(fold(asked), text)
+    missing = sum(not re.search(rf"(?<!\d){re.escape(number)}(?!\d)", text) for number in {*numbers} - ranged)
     return missing / len(numbers) if numbers else 0.0
+
+
+def numbers_in_ranges(question: str, text: str) -> set[str]:
+    """Return the numbers of a folded question that lie in a range of the same unit in a folded text.
+
+    "200 persons" lies in "11 to 500 persons".
+    """
+    ranges = [(int(low), int(high), unit) for low, high, unit in _RANGE.findall(text)]
+    counted = _COUNTED.findall(question)
+    return {number for number, unit in counted if any(a <= int(number) <= b and unit == of for a, b, of in ranges)}
 
 
 def _with_headings(sentence: ScoredSentence, chunk: RetrievedChunk) -> str:
