@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from elt_llm_core.text.outline import Outline
 from elt_llm_query.extractive.answerer import Answer
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,6 +50,16 @@ def test_a_question_for_a_person_is_answered_by_the_sentence_with_a_role_such_as
     ("question", "unnamed", "named"),
     [
         ("What is the name of the chair?", "The chair leads the board.", "The chair is Ada Brook."),
+        (
+            "Who is the Chief Executive?",
+            "The Chief Executive reports to the Board of Directors.",
+            "Ada Brook, Chief Executive, reports to the Board.",
+        ),
+        (
+            "Who is the Chief Executive?",
+            "The Chief Executive reports to the Board of Directors.",
+            "The Chief Executive is the oldest librarian.",
+        ),
         ("Wie heißt der Vorsitzende?", "Der Vorsitzende leitet die Sitzungen.", "Der Vorsitzende ist Osterkamp."),
         ("Wie heißt der Vorsitzende?", "Jeder Vorsitzende leitet Sitzungen.", "Der Vorsitzende Frau Dr. Osterkamp."),
         (
@@ -328,3 +339,80 @@ def test_a_question_with_two_parts_is_answered_with_sentences_for_both_parts() -
     )
     assert "three weeks" in answer.text
     assert "five weeks" in answer.text
+
+
+FOOTAGE = "How long must door footage be kept?"
+
+
+@pytest.mark.parametrize(
+    ("question", "others"),
+    [
+        (FOOTAGE, "At the north gate, door footage must be kept by the guards on duty for 90 days."),
+        ("Within what time must door footage be kept?", "Door footage must be kept for 2 years."),
+    ],
+)
+def test_sentences_that_give_another_value_for_the_same_are_quoted_with_a_note(question: str, others: str) -> None:
+    chunks = [make_chunk("Door footage must be kept for 31 days."), make_chunk(others, document="gates")]
+    answer = make_answerer(abstain=False).answer(question, chunks, max_sentences=1)
+    assert answer.text == f"Door footage must be kept for 31 days. [1] {others} [2]"
+    assert answer.notes == ("The quoted sentences give different values.",)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "Door footage must be kept for one month, which means 31 days.",
+        "Door logs must be kept for 90 days.",
+        "Door footage must be kept in 12 boxes.",
+        "The footage of 90 days must be kept apart from the gate.",
+    ],
+)
+def test_a_sentence_about_something_else_or_with_the_same_value_is_no_other_value(other: str) -> None:
+    chunks = [make_chunk("Door footage must be kept for 31 days."), make_chunk(other, document="gates")]
+    answer = make_answerer(abstain=False).answer(FOOTAGE, chunks, max_sentences=1)
+    assert (answer.text, answer.notes) == ("Door footage must be kept for 31 days. [1]", ())
+
+
+@pytest.mark.parametrize(
+    ("amendment", "amends"),
+    [
+        ("12.1 In paragraph 6.4, the words “eight years” are replaced by “ten years”.", True),
+        ("12.1 Section 6.4 is repealed.", True),
+        ("12.1 In Absatz 6.4 werden die Wörter „eight years“ durch „ten years“ ersetzt.", True),
+        ("12.1 In paragraph 6.41, the words “eight years” are replaced by “ten years”.", False),
+        ("12.1 In section 6.4 of the Archives Act, the words “eight years” are replaced by “ten years”.", False),
+        ("12.1 Records under paragraph 6.4 are deleted.", False),
+    ],
+)
+def test_the_sentence_that_amends_a_quoted_paragraph_by_its_number_is_quoted_with_a_note(
+    amendment: str, *, amends: bool
+) -> None:
+    paragraph = "6.4 Maps are on paper. The case file must be kept for eight years."
+    document = f"{paragraph}\n\n# Changes\n\n12 Lists are kept.\n\n{amendment} They are old."
+    answerer = make_answerer(abstain=False)
+    answerer.read_document = lambda _: (document, Outline())
+    answer = answerer.answer("How long must the case file be kept?", [make_chunk(paragraph)], max_sentences=1)
+    added = f" {amendment} [2]" if amends else ""
+    assert answer.text == f"The case file must be kept for eight years. [1]{added}"
+    assert bool(answer.notes) == amends
+
+
+def test_a_sentence_that_two_chunks_cut_and_that_is_quoted_whole_is_quoted_once() -> None:
+    text = "Loans of maps and atlases to readers of the library last three weeks, and loans of maps end in May."
+    cut = text.index(", and loans") + 2
+    answerer = make_answerer(abstain=False)
+    answerer.read_document = lambda _: (text, Outline())
+    answer = answerer.answer(
+        "How long do loans of maps last, and when do they end?",
+        [make_chunk(text[:cut]), make_chunk(text[cut:], start=cut)],
+    )
+    assert answer.text == f"{text} [1]"
+
+
+def test_the_row_whose_range_contains_the_number_of_the_question_is_quoted_alone() -> None:
+    rows = "| Loss | Found | To be told |\n|---|---|---|\n| small | Up to 10 books missing | Keeper |\n"
+    rows += "| middle | 11 to 500 books missing | Treasurer |\n| large | 501 to 900 books missing | Mayor |"
+    answer = make_answerer(abstain=False).answer("Who must be told if 200 books are missing?", [make_chunk(rows)])
+    assert answer.text == "middle \u2013 Found: 11 to 500 books missing; To be told: Treasurer [1]"
+    assert isinstance(evidence := answer.reasoning["evidence"], dict)
+    assert evidence["numbers_apart"] == 0.0

@@ -27,6 +27,8 @@ from hypothesis import strategies as st
         ("Why is the vault closed?", "why", "reason"),
         ("What is the name of our new librarian officer?", "who", "name"),
         ("What is the chair's name?", "who", "name"),
+        ("Who is the Chief Executive of the Trust?", "who", "name"),
+        ("Who is the last reader?", "who", "person"),
         ("Wie heißt die oder der Vorsitzende des Vereins?", "who", "name"),
         ("Wie lautet der Name unserer Datenschutzbeauftragten?", "who", "name"),
         ("Wie heißt die Yacht des Kaisers?", "how", "any"),

@@ -23,7 +23,8 @@ from elt_llm_query.extractive.confidence import (
     certainty_of,
     confidence_of,
 )
-from elt_llm_query.extractive.evidence import AnswerEvidence, gather_evidence
+from elt_llm_query.extractive.conflicts import AMENDED, OTHER_VALUE, find_amendments, find_other_values
+from elt_llm_query.extractive.evidence import AnswerEvidence, gather_evidence, numbers_in_ranges
 from elt_llm_query.extractive.lists import DocumentReader, FoundList, best_list
 from elt_llm_query.extractive.sentence_scores import ScoredSentence, ScoringContext, has_new_figure, score_sentences
 from elt_llm_query.extractive.yes_no import deciding_sentence, is_bare_reply, opening_word
@@ -71,6 +72,7 @@ _LONGEST_SENTENCE = 1000  # characters before a chunk in which its first sentenc
 _LEAST_LIST = 0.3  # score of a list that is quoted
 _LIST_BEHIND = 0.18  # a quoted list may score this much below the cosine of the best sentence
 _VALUES = {"any", "name", "number", "money", "percentage"}
+_NOTHING_TO_QUOTE = "No chunk contains a sentence that can be quoted."
 _PATTERNS = PatternFile(__file__)
 Stems = Callable[[str], Sequence[str]]
 Scored = Sequence[ScoredSentence]
@@ -256,8 +258,13 @@ def drop_rows_of_other_values(question: ParsedQuestion, scored: Scored) -> Score
 
 
 def _has_asked_value(question: str, row: SentenceCandidate) -> bool:
-    """Return whether a folded question has a value of the row: "19 l/min", or a number with its column: "30 seats"."""
+    """Return whether a folded question has a value of the row, such as "19 l/min" or, with its column, "30 seats".
+
+    A number within a range is such a value too: "200 persons", "11 to 500 persons".
+    """
     for cell in row.readable.split("; ")[1:] if row.kind == "row" and row.lead else ():
+        if numbers_in_ranges(question, fold(cell)):
+            return True
         column, _, value = (re.escape(part) for part in fold(cell).partition(": "))
         if not value.strip("0123456789.,\\"):
             column = rf"{column.removesuffix('s')}\w{{0,2}}"
@@ -446,8 +453,7 @@ class ExtractiveAnswerer:
         read = list(chunks[:_READ_CHUNKS])
         candidates = sentence_candidates(read)
         if not candidates:
-            notes = ("No chunk contains a sentence that can be quoted.",)
-            return replace(self._refuse(parsed, read, [], 0.0, {}), notes=notes)
+            return replace(self._refuse(parsed, read, [], 0.0, {}), notes=(_NOTHING_TO_QUOTE,))
         texts = [truncate_for_embedding(text, self.embedding) for text in (parsed.text, *parsed.parts)]
         vectors = np.stack([self.embedding.embed_question(text) for text in texts])
         terms = self.term_weights(read)
@@ -471,19 +477,16 @@ class ExtractiveAnswerer:
         else:
             rows = drop_rows_of_other_values(parsed, scored)
             quotes, opening = self._quote_sentences(context, read, rows, max_sentences, certain=outcome == "answered")
+        quotes, conflicts = self._with_conflicts(context, read, [] if asked_list else scored, quotes)
         numbers, citations = number_quotes(quotes)
-        text = opening + self._write(quotes, numbers)
         certainty = 1.0 if asked_list else certainty_of(evidence, scored)
-        return self._marked(
-            Answer(text, citations, outcome, confidence, reasoning),
-            certainty,
-            _doubt_about_rows(parsed, [] if asked_list else scored),
-        )
+        answer = Answer(opening + self._write(quotes, numbers), citations, outcome, confidence, reasoning, conflicts)
+        return self._marked(answer, certainty, _doubt_about_rows(parsed, [] if asked_list else scored))
 
     def _marked(self, answer: Answer, certainty: float, doubt: str) -> Answer:
         """Return the answer with its certainty, as uncertain if this is low or there is another reason for `doubt`."""
         outcome = self.thresholds.outcome(answer.confidence, 0.0 if doubt else certainty)
-        notes = () if outcome == answer.outcome else (doubt or _doubt_note(certainty),)
+        notes = answer.notes if outcome == answer.outcome else (doubt or _doubt_note(certainty), *answer.notes)
         reasoning = {**answer.reasoning, "certainty": certainty}
         return replace(answer, outcome=outcome, certainty=certainty, reasoning=reasoning, notes=notes)
 
@@ -511,6 +514,17 @@ class ExtractiveAnswerer:
             )
         quotes = quoted_spans(reading_order(chosen, chunks), chunks)
         return [self._completed(quote) for quote in quotes], opening
+
+    def _with_conflicts(
+        self, context: ScoringContext, chunks: Sequence[RetrievedChunk], scored: Scored, quotes: list[Quote]
+    ) -> tuple[list[Quote], tuple[str, ...]]:
+        """Add quotes of the sentences that conflict with the given ones. Return all quotes, and notes on conflicts."""
+        differing = find_other_values(context, quotes, scored)
+        amending = list(find_amendments(quotes, self.read_document)) if self.read_document else []
+        added = [self._completed(quote) for quote in quoted_spans(differing, chunks)] + amending
+        every = [*quotes, *added]
+        kept = [quote for position, quote in enumerate(every) if not _inside_another(position, every)]
+        return kept, tuple(note for note, found in ((OTHER_VALUE, differing), (AMENDED, amending)) if found)
 
     def _refuse(
         self,

@@ -116,9 +116,12 @@ def _asking_sentence(question: ParsedQuestion) -> str:
     return question.parts[0] if len(question.parts) == 1 else question.text
 
 
+_RANGE = re.compile(r"(?<![\d.,])(\d{1,9}) ?(?:to|bis|-|\u2013) ?(\d{1,9}) ([^\W\d]+)")
+_COUNTED = re.compile(r"(?<![\d.,])(\d{1,9}) ([^\W\d]+)")
 _YEAR = re.compile(r"1\d\d\d|20\d\d")
 _TIME = "year date day month century decade time season deadline Jahr Datum Tag Monat Jahrhundert Zeit"
 _MOST_PHRASES = 12  # counted phrases that are embedded
+_NAMELESS = 1.5  # more than for a figure, since names are found more surely
 _DATED = 0.7  # support from which a sentence counts as having a date
 
 
@@ -169,7 +172,7 @@ class AnswerEvidence:
     unreasoned: float
     """1 if the question asks for a reason and no chosen sentence has one; lower is better."""
     valueless: float
-    """1 if a figure or a name is asked for, but no chosen sentence has one or is a table row; lower is better."""
+    """1 if no chosen sentence has the figure that is asked for or is a table row, 1.5 for a name; lower is better."""
 
     def as_dict(self) -> dict[str, float]:
         """Return the numbers of the evidence by name, for the trace."""
@@ -214,7 +217,7 @@ def gather_evidence(
         denied_beside=denial_score(context, chosen),
         contradicted=contradiction_score(context, best),
         unreasoned=_unreasoned(question, chosen),
-        valueless=_valueless(question, chosen),
+        valueless=_valueless(context, chosen),
     )
 
 
@@ -313,9 +316,21 @@ def _numbers_apart(
     question: ParsedQuestion, chosen: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]
 ) -> float:
     text = " ".join(_with_headings(sentence, chunks[sentence.candidate.chunk]) for sentence in chosen)
-    numbers = numbers_of(_asking_sentence(question))
-    missing = sum(not re.search(rf"(?<!\d){re.escape(number)}(?!\d)", text) for number in numbers)
+    asked = _asking_sentence(question)
+    numbers = numbers_of(asked)
+    ranged = numbers_in_ranges(fold(asked), text)
+    missing = sum(not re.search(rf"(?<!\d){re.escape(number)}(?!\d)", text) for number in {*numbers} - ranged)
     return missing / len(numbers) if numbers else 0.0
+
+
+def numbers_in_ranges(question: str, text: str) -> set[str]:
+    """Return the numbers of a folded question that lie in a range of the same unit in a folded text.
+
+    "200 persons" lies in "11 to 500 persons".
+    """
+    ranges = [(int(low), int(high), unit) for low, high, unit in _RANGE.findall(text)]
+    counted = _COUNTED.findall(question)
+    return {number for number, unit in counted if any(a <= int(number) <= b and unit == of for a, b, of in ranges)}
 
 
 def _with_headings(sentence: ScoredSentence, chunk: RetrievedChunk) -> str:
@@ -327,7 +342,11 @@ def _unreasoned(question: ParsedQuestion, chosen: Sequence[ScoredSentence]) -> f
     return float(question.kind == "why" and not has_reason)
 
 
-def _valueless(question: ParsedQuestion, chosen: Sequence[ScoredSentence]) -> float:
+def _valueless(context: ScoringContext, chosen: Sequence[ScoredSentence]) -> float:
+    question = context.question
     # The unit of a figure in a row may be in the head or in the title of the table.
-    has_value = any(sentence.support or sentence.candidate.kind == "row" for sentence in chosen)
-    return float((question.expects_figure or question.expects == "name") and not has_value)
+    valued = [sentence for sentence in chosen if sentence.support or sentence.candidate.kind == "row"]
+    if question.expects == "name":  # the name of somebody else is no answer
+        stems = (sentence.stems | context.stems(sentence.candidate.topic) for sentence in valued)
+        return _NAMELESS * (not any(_missing_share(context, question.terms, own) < 1.0 for own in stems))
+    return float(question.expects_figure and not valued)

@@ -26,6 +26,7 @@ from elt_llm_query.understanding.question import ParsedQuestion, numbers_of
 _PATTERNS = PatternFile(__file__)
 _MONTH = rf"(?:{alternatives({*month_names(folded=True), *month_numbers(['en'])})})"
 
+_WORD = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d]+")
 _COLUMN = re.compile(r"([^\W\d][^\W\d ]{0,60}(?: [^\W\d]{1,60})?): \W?\d")
 _OWN_NUMBER = re.compile(r"^\W*(?:\d+(?:\.\d+)+[.)]?|\d+[.)]|\(\w{1,3}\))\**\s+")
@@ -34,6 +35,9 @@ _SINGLE = re.compile(r"\b(?:(?:one|1|a single|only one|eine?[nmr]?)\b)")
 _DATE = re.compile(_PATTERNS.part("date").replace("MONTHS", _MONTH))
 _TIME_UNIT = re.compile(rf"{_PATTERNS.part('unit_of_time')}\b")
 _PROPER = re.compile(r"(?<=[\w,;:(] )[\"\u201c(]?[A-ZÀ-Þ][\w'\u2019.-]+|^[A-ZÀ-Þ][\w'\u2019.-]+ [A-ZÀ-Þ]")
+_IS_THE = re.compile(r"\b(?:is|are) (?:also |currently )?(?:the|our|your|its|their)\b")
+# "Board of Directors" is no person, nor does "The" before a capitalised word start a name.
+_NO_NAME = re.compile(r"^The\b|\b(?:Board|Council|Committee|Court|House) of (?:the )?[A-Z]\w+")
 # In German, every noun is capitalised: a name follows another such word, as in "Frau Osterkamp", or "ist".
 _OPENERS = alternatives(word.title() for word in load_language("de").words("sentence_starters"))
 _GERMAN_NAME = re.compile(rf"\b(?!(?:{_OPENERS})\b)(?:[A-ZÀ-Þ][\w'\u2019.-]*:?|heißt|ist|war) ([A-ZÀ-Þ][\w'\u2019-]*)")
@@ -116,21 +120,22 @@ def _duration(question: ParsedQuestion, sentence: str) -> float:
 
 
 def _person(question: ParsedQuestion, sentence: str) -> float:
-    roles = (one.group() for one in _PATTERNS["role"].finditer(fold(sentence)))
-    return float(bool(_new_words(question, [*roles, *_PROPER.findall(sentence)])))
+    asked = set(fold(question.text).split())
+    proper = [fold(one).strip('"\u201c( ') for one in _PROPER.findall(sentence)]
+    roles = [one.group() for one in _PATTERNS["role"].finditer(fold(sentence))]
+    return float(any(not set(name.split()) <= asked for name in (*proper, *roles)))
 
 
 def _name(question: ParsedQuestion, sentence: str) -> float:
-    """Score whether the sentence has a name, other than that of an office or a body ("Audit Committee")."""
+    """Score whether the sentence has a new name, other than that of an office or a body ("Audit Committee").
+
+    To a question with "who is", an office is an answer too: "The chair is the head of the school."
+    """
+    if "name" not in question.terms and _IS_THE.search(sentence):
+        return 1.0
     pattern = _GERMAN_NAME if question.language == "de" else _PROPER
-    names = _new_words(question, pattern.findall(sentence))
-    return float(not all(_PATTERNS["role"].search(name) for name in names))
-
-
-def _new_words(question: ParsedQuestion, found: Sequence[str]) -> list[str]:
-    """Return those of the found texts, folded, that have a word that is not in the question."""
-    asked, texts = set(fold(question.text).split()), (fold(text).strip('"\u201c( ') for text in found)
-    return [text for text in texts if not set(text.split()) <= asked]
+    asked, names = set(_WORD.findall(fold(question.text))), map(fold, pattern.findall(_NO_NAME.sub(" ", sentence)))
+    return float(any(not (_PATTERNS["role"].search(name) or asked.issuperset(_WORD.findall(name))) for name in names))
 
 
 # "A deployer is established in ..." is about a deployer, but does not define one.
