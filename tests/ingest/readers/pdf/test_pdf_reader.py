@@ -72,6 +72,28 @@ def test_varying_page_footers_with_a_page_number_are_removed(write_pdf: WritePdf
     assert "17" not in text
 
 
+def test_edge_lines_that_differ_in_numbers_other_than_the_page_number_are_kept(write_pdf: WritePdf) -> None:
+    pages = [
+        [
+            (72, 780, 9, "Mill and Sons"),
+            (72, 765, 9, f"Invoice 2026-{100 + number}"),
+            *_lines(f"All goods were sent to {town}.", top=600),
+            (72, 50, 9, f"Total: {total} euro"),
+            (300, 30, 9, f"Page {number} of 4"),
+        ]
+        for number, (town, total) in enumerate({"Ulm": 57, "Halle": 170, "Kiel": 283, "Trier": 396}.items(), 1)
+    ]
+    text = PdfReader().read(write_pdf(pages)).text
+    assert all(line in text for line in ("Invoice 2026-101", "Invoice 2026-104", "Total: 57 euro", "Total: 396 euro"))
+    assert "Mill and Sons" not in text
+    assert "of 4" not in text
+
+
+def test_a_page_keeps_its_lines_if_all_look_like_headers_with_a_page_number(write_pdf: WritePdf) -> None:
+    text = PdfReader().read(write_pdf([[(72, 700, 11, f"Step {number}")] for number in range(1, 5)])).text
+    assert all(f"Step {number}" in text for number in range(1, 5))
+
+
 def test_lines_in_a_larger_font_start_new_sections(write_pdf: WritePdf) -> None:
     page = [
         (72, 740, 24, "Handbook"),

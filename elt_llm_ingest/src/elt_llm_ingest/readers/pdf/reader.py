@@ -288,7 +288,12 @@ def find_title(lines: Sequence[PdfLine], body: float) -> str:
 
 Key = TypeVar("Key")
 _EDGE_LINES = 2  # lines at the top, and at the bottom, of a page that may be headers or footers ("running lines")
-_DIGITS = re.compile(r"\d+|\b[ivxlc]{1,7}\b")
+_NUMBER = r"(?:\d{1,4}|[ivxlc]{1,7})"
+_ANY_NUMBER = re.compile(rf"(?<![^\W\d_]){_NUMBER}(?!\w)|\d+")
+_WHOLE_NUMBER = re.compile(rf"(?<!\w)(?<!\w[-.,/]){_NUMBER}(?!\w)(?![-.,]\w)")  # not the parts of "2026-104"
+_ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
+_ROMAN_NUMBER = re.compile("[ivxlc]{1,7}")
+_WORD = re.compile(r"[^\W\d_]{2,}")
 _MIN_PAGES = 3  # the fewest pages on which a running line occurs
 _POINTS = 6.0  # the height of the bands into which lines are sorted to compare their positions
 _END_WORDS = 3  # words at the start, and at the end, of a line that are compared
@@ -301,8 +306,11 @@ def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
     - If the pages are numbered, a line that starts or ends with its page's number is removed.
     - "Ports Act 1990: Fees" is removed if a third of the pages have a line with the same first three words at the same
       height, and its other words ("Fees") are a line of their own elsewhere. Likewise for the last three words.
+
+    Lines that differ in numbers other than the page's are different lines. A page keeps its lines if all would be
+    removed and none is the same on other pages.
     """
-    edges = [list(_edge_lines(lines)) for lines in pages]
+    edges = _edge_keys([list(_edge_lines(lines)) for lines in pages])
     filled = sum(map(bool, pages))
     often = max(2 * _MIN_PAGES, filled / 3)
     keys = [[(edge, key) for edge, _, key in lines] for lines in edges]
@@ -321,7 +329,7 @@ def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
         max(2 * _MIN_PAGES, filled / 4),
     )
     shared = _frequent(([end for line in lines for end, _ in _line_ends(*line)] for lines in edges), often)
-    whole_lines = {_line_key(line) for lines in pages for line in lines}
+    whole_lines = {line.text.casefold() for lines in pages for line in lines}
 
     def is_running(number: int, edge: str, line: PdfLine, key: str) -> bool:
         in_band = (edge, key) in repeated and (edge, _height_band(line)) in bands
@@ -329,10 +337,14 @@ def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
         named = any(end in shared and rest in whole_lines for end, rest in _line_ends(edge, line, key))
         return (edge, key) in running or in_band or numbered or named
 
+    def is_header(edge: str, key: str) -> bool:
+        return (edge, key) in running and ("#" not in key or not key.strip("# -"))
+
     kept: list[list[PdfLine]] = []
     for number, lines in enumerate(pages):
         dropped = {id(line) for edge, line, key in edges[number] if is_running(number, edge, line, key)}
-        kept.append([line for line in lines if id(line) not in dropped])
+        rest = [line for line in lines if id(line) not in dropped]
+        kept.append(rest if rest or any(is_header(edge, key) for edge, _, key in edges[number]) else lines)
     return kept
 
 
@@ -342,16 +354,59 @@ def _frequent(pages: Iterable[Iterable[Key]], least: float) -> set[Key]:
     return {key for key, count in counts.items() if count >= least}
 
 
-def _edge_lines(lines: Sequence[PdfLine]) -> Iterator[tuple[str, PdfLine, str]]:
-    """Yield a page's outermost lines: the edge ("top" or "bottom"), the line, and its text with numbers replaced.
+def _edge_lines(lines: Sequence[PdfLine]) -> Iterator[tuple[str, PdfLine]]:
+    """Yield a page's outermost lines, each with its edge ("top" or "bottom").
 
     Lines that only name the unit of a table, such as "(in thousands)", are skipped.
     """
     by_height = sorted((line for line in lines if not names_unit(line.text)), key=lambda line: -line.top)
     for line in by_height[:_EDGE_LINES]:
-        yield "top", line, _line_key(line)
+        yield "top", line
     for line in by_height[-_EDGE_LINES:]:
-        yield "bottom", line, _line_key(line)
+        yield "bottom", line
+
+
+def _edge_keys(pages: Sequence[Sequence[tuple[str, PdfLine]]]) -> list[list[tuple[str, PdfLine, str]]]:
+    """Add to each line its text in lower case, with page numbers replaced by #.
+
+    Page numbers rise with the pages, on at least three of those that have a line with the same other text.
+    """
+    places: dict[tuple[str, str, int], list[tuple[int, int]]] = {}
+    for page, lines in enumerate(pages):
+        for edge, line in lines:
+            text = line.text.casefold()
+            for place, number in enumerate(_numbers(text)):
+                rows = places.setdefault((edge, _ANY_NUMBER.sub("#", text), place), [])
+                rows.append((page, _number_value(number[0]) - page))
+    found = set()
+    for key, rows in places.items():
+        for _, group in groupby(rows, key=lambda row: row[1]):
+            run = [(*key, page) for page, _ in group]
+            found |= set(run) if len(run) >= _MIN_PAGES else set()
+
+    def key_of(page: int, edge: str, text: str) -> str:
+        template = _ANY_NUMBER.sub("#", text)
+        for place, number in reversed([*enumerate(_numbers(text))]):
+            if (edge, template, place, page) in found:
+                text = f"{text[: number.start()]}#{text[number.end() :]}"
+        return "#" if _ROMAN_NUMBER.fullmatch(text) else text
+
+    return [
+        [(edge, line, key_of(page, edge, line.text.casefold())) for edge, line in lines]
+        for page, lines in enumerate(pages)
+    ]
+
+
+def _numbers(text: str) -> list[re.Match[str]]:
+    """Return the numbers in a line that may be its page's: whole words, or also parts of a label such as "3-12"."""
+    return list((_WHOLE_NUMBER if _WORD.search(text) else _ANY_NUMBER).finditer(text))
+
+
+def _number_value(number: str) -> int:
+    if number.isdecimal():
+        return int(number)
+    digits = [_ROMAN[letter] for letter in number]
+    return sum(-digit if digit < after else digit for digit, after in zip(digits, [*digits[1:], 0], strict=True))
 
 
 def _line_ends(edge: str, line: PdfLine, key: str) -> list[tuple[tuple[str, int, str], str]]:
@@ -369,10 +424,6 @@ def _line_ends(edge: str, line: PdfLine, key: str) -> list[tuple[tuple[str, int,
         ((edge, height, f"{first} ..."), " ".join(words[_END_WORDS:])),
         ((edge, height, f"... {last}"), " ".join(words[:-_END_WORDS])),
     ]
-
-
-def _line_key(line: PdfLine) -> str:
-    return _DIGITS.sub("#", line.text.casefold())
 
 
 def _height_band(line: PdfLine) -> int:
@@ -421,7 +472,7 @@ class PdfReader(DocumentReader):
     """
 
     name: ClassVar[str] = "pdf"
-    version: ClassVar[int] = 8
+    version: ClassVar[int] = 9
 
     def __init__(self, ocr: PageOcr | None = None) -> None:
         self._ocr = ocr
