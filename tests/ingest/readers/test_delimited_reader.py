@@ -49,8 +49,23 @@ def test_a_line_with_sep_at_the_top_of_a_csv_file_sets_the_delimiter(tmp_path: P
 def test_an_unclosed_quote_does_not_merge_the_following_rows(tmp_path: Path) -> None:
     source = 'a,b\n1,"2\n' + "3,4\n" * 1000
     document = _read(tmp_path, source)
-    assert document.notes == ("the quotes do not balance, so each line is read as a row",)
+    assert document.notes == ("line 2: a quote is not closed, so the line is read as a row",)
     assert document.text.count("\n") == 1001
+
+
+def test_a_quote_that_swallows_a_few_rows_is_noted_and_the_other_rows_are_read_as_usual(tmp_path: Path) -> None:
+    document = _read(
+        tmp_path, 'name,value\nalpha,"1, or\nmore"\nbeta,"2\ngamma,3\ndelta,"4\nfive"\nepsilon,"5\nzeta,6\n'
+    )
+    assert document.notes == ("line 4 and 1 more: a quote is not closed, so the line is read as a row",)
+    assert document.text.splitlines() == [
+        *("name | value", "alpha | 1, or more", "beta | 2", "gamma | 3", "delta | 4 five", "epsilon | 5", "zeta | 6"),
+    ]
+
+
+def test_a_cell_that_is_longer_than_the_csv_module_allows_is_read() -> None:
+    rows, _ = parse_rows(f"a,b\nx,{'w' * 200_000}\ny,2\n", ",")
+    assert [row[0] for row in rows] == ["a", "x", "y"]
 
 
 def test_a_table_without_header_is_read_and_titles_become_headings(tmp_path: Path) -> None:

@@ -35,15 +35,43 @@ def detect_delimiter(text: str, preferred: str = ",") -> str:
 
 
 def parse_rows(text: str, delimiter: str) -> tuple[list[list[str]], tuple[str, ...]]:
-    """Return all rows that are not blank. If quotes do not balance, read each line as a row and return a note."""
+    """Return all rows that are not blank. A line with an unclosed quote is read as one row, and noted."""
+    lines = [f"{line}\n" for line in text.split("\n")]
+    usual = Counter(line.count(delimiter) for line in lines if line.strip()).most_common(1)
+    rows: list[list[str]] = []
+    unclosed: list[int] = []
+    start = 0
+    while start < len(lines):
+        row, end = _next_row(lines, start, delimiter)
+        if end - start != 1 and _is_unclosed(lines[start:end], delimiter, usual[0][0] if usual else 0):
+            row, end = next(_parse_unquoted(lines[start].rstrip("\n"), delimiter), []), start + 1
+            unclosed.append(end)
+        rows += [row] if row else []
+        start = end
+    more = f" and {len(unclosed) - 1} more" if len(unclosed) > 1 else ""
+    notes = (f"line {unclosed[0]}{more}: a quote is not closed, so the line is read as a row",) if unclosed else ()
+    return rows, notes
+
+
+def _next_row(lines: Sequence[str], start: int, delimiter: str) -> tuple[list[str], int]:
+    """Return the row that starts at a line, and the number of the line after it (`start` if a cell is too long)."""
+    reader = csv.reader((lines[number] for number in range(start, len(lines))), delimiter=delimiter)
     try:
-        rows = [row for row in csv.reader(StringIO(text, newline=""), delimiter=delimiter) if row]
+        return next(reader), start + reader.line_num
     except csv.Error:
-        rows = []
-    swallowed = any(cell.count("\n") > _MAX_LINES_IN_CELL for row in rows for cell in row)
-    if swallowed or (not rows and text.strip()):
-        return list(_parse_unquoted(text, delimiter)), ("the quotes do not balance, so each line is read as a row",)
-    return rows, ()
+        return [], start
+
+
+def _is_unclosed(lines: Sequence[str], delimiter: str, usual: int) -> bool:
+    """Return whether a row is too long, or malformed with a line below that has the `usual` number of delimiters."""
+    if not lines or len(lines) > _MAX_LINES_IN_CELL:
+        return True
+    if not usual or all(line.count(delimiter) != usual for line in lines[1:]):
+        return False
+    try:
+        return not list(csv.reader(lines, delimiter=delimiter, strict=True))
+    except csv.Error:
+        return True
 
 
 def _parse_unquoted(text: str, delimiter: str) -> Iterator[list[str]]:
@@ -74,7 +102,7 @@ class DelimitedReader(DocumentReader):
     """Reads .csv, .tsv and .tab files. A cell of several lines becomes one line."""
 
     name: ClassVar[str] = "delimited"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is not text."""
