@@ -48,6 +48,18 @@ def test_many_deletions_at_once_are_postponed_until_deletions_are_allowed(
     assert (allowed.exit_code, allowed.documents) == (0, 20 - deleted)
 
 
+def test_a_failed_file_that_was_deleted_is_reported_as_removed_and_forgotten(place: Workspace, docs: Path) -> None:
+    bad = docs / "bad.md"
+    bad.write_bytes(b"\0")
+    assert statuses(run_ingest(place, docs))["bad.md"] == "failed"
+    bad.unlink()
+    assert statuses(run_ingest(place, docs))["bad.md"] == "removed"
+    assert "bad.md" not in statuses(run_ingest(place, docs))
+    with open_store(place.folder) as store:
+        files = store.files.of_collection(store.collections.get(COLLECTION).id)
+    assert "failed" not in {file.outcome for file in files.values()}
+
+
 @pytest.mark.parametrize("first", [{}, {"roses.md": "# Roses\n\nWatered every second day.\n"}])
 def test_an_ingest_without_paths_reads_all_uploads_that_no_ingest_has_read(
     place: Workspace, first: dict[str, str]

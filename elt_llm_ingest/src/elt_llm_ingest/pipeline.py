@@ -40,6 +40,7 @@ from elt_llm_ingest.run.scan import (
     ScanResult,
     file_outcomes,
     find_deleted,
+    find_deleted_failures,
     nothing_to_ingest_error,
     published_documents,
     published_passport,
@@ -159,13 +160,15 @@ class _Run:
         ending = enriched_extraction("", self._writer) if self._writer else ""
         scan = Scan(store, self._record.id, maker, self._files, reading, ending, remember=request.remember)
         scanned = scan.run(sources.files, self._progress)
-        scanned.deleted = find_deleted(
+        deleted = find_deleted(
             list(self._files.values()),
             scanned.present,
             sources.whole_roots,
             sources.missing_files,
             allow_delete=request.allow_delete,
         )
+        known = store.files.of_collection(self._record.id)
+        scanned.deleted = find_deleted_failures(known, self._files, sources, deleted)
         return scanned
 
     def merge_versions(self, scanned: ScanResult) -> list[int]:
@@ -222,7 +225,8 @@ class _Run:
             self._store.collections.delete(collection)
             return
         never_published = sources.missing_files - self._files.keys()
-        deleted_ids = [*(document.document_id for document in scanned.deleted.removed), *never_published]
+        deleted = (*scanned.deleted.removed, *scanned.deleted.failed)
+        deleted_ids = [*(it.document_id for it in deleted), *never_published]
         self._store.files.record(collection, scanned.records, deleted_ids)
         self._store.collections.finish_run(collection, canonical_json(report.counts))
         collect_garbage(self._store, self._settings.storage.keep_generations)

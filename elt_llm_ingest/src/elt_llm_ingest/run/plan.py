@@ -11,13 +11,14 @@ from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.settings.tree import Settings
 from elt_llm_core.store.documents import ForgottenIdentities
-from elt_llm_core.store.records import version_key
+from elt_llm_core.store.records import FileRecord, version_key
 from elt_llm_core.store.store import Store
 
 from elt_llm_ingest.run.reading import FileReading
 from elt_llm_ingest.run.scan import (
     ScannedFile,
     find_deleted,
+    find_deleted_failures,
     inspect_file,
     is_uploaded_again,
     published_documents,
@@ -100,7 +101,7 @@ def plan_ingest(
         inspected = [planner.inspect(located, known) for located in sources.files]
         if parser is not None and request.reader == "auto":
             inspected = _propose_columns(inspected, parser)
-        files = planner.add_deleted(inspected, sources)
+        files = planner.add_deleted(inspected, sources, known.files)
     files += [PlannedFile(source.url, "failed", source.reason) for source in sources.failed]
     files += [PlannedFile(str(skipped.path), "skipped", skipped.reason) for skipped in sources.skipped]
     reason = "the folder does not exist: its documents are kept"
@@ -178,7 +179,9 @@ class _Planner:
             return "unchanged", ""
         return "changed", "the bytes are the same, but the reader, the chunking or the metadata changed"
 
-    def add_deleted(self, inspected: list[_InspectedFile], sources: CollectionSources) -> list[PlannedFile]:
+    def add_deleted(
+        self, inspected: list[_InspectedFile], sources: CollectionSources, known: Mapping[str, FileRecord]
+    ) -> list[PlannedFile]:
         """Return the planned outcomes of the existing files, with renamed ones marked, and of the deleted files."""
         deleted = find_deleted(
             list(self._files.values()),
@@ -187,6 +190,7 @@ class _Planner:
             sources.missing_files,
             allow_delete=self._request.allow_delete,
         )
+        deleted = find_deleted_failures(known, self._files, sources, deleted)
         removed = {document.document_hash: document for document in deleted.removed}
         files = []
         for file, seen in inspected:
@@ -194,6 +198,7 @@ class _Planner:
             files.append(replace(file, status="renamed", reason=f"from {former.source}") if former else file)
         left = removed.values()
         files += [PlannedFile(it.source, "removed", "no longer found") for it in deleted.removed if it in left]
+        files += [PlannedFile(record.path, "removed", "no longer found") for record in deleted.failed]
         held = "missing together with many other files, or named individually: kept without --allow-delete"
         return files + [PlannedFile(document.source, "missing", held) for document in deleted.held_back]
 

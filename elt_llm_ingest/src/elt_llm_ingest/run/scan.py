@@ -96,10 +96,14 @@ def is_uploaded_again(store: Store, collection: str, seen: ScannedFile) -> bool:
 
 @dataclass(frozen=True)
 class DeletedDocuments:
-    """Documents whose files were deleted: those to remove, and those that are kept for now (held back)."""
+    """Documents whose files were deleted: those to remove, and those that are kept for now (held back).
+
+    `failed` are the records of deleted files that were never read.
+    """
 
     removed: tuple[StoredDocument, ...] = ()
     held_back: tuple[StoredDocument, ...] = ()
+    failed: tuple[FileRecord, ...] = ()
 
 
 def find_deleted(
@@ -131,6 +135,20 @@ def find_deleted(
         too_many = len(gone) > max(_MAX_DELETED, _MAX_DELETED_SHARE * len(documents)) or len(gone) == len(documents)
         (held_back if gone and too_many and not allow_delete else removed).extend(gone)
     return DeletedDocuments(tuple(removed), tuple(held_back))
+
+
+def find_deleted_failures(
+    known: Mapping[str, FileRecord], published: Collection[str], sources: CollectionSources, deleted: DeletedDocuments
+) -> DeletedDocuments:
+    """Add the records of failed files that have no document and are no longer in their folder to `deleted`.
+
+    They are kept if documents of the same folder are held back.
+    """
+    roots = sources.whole_roots - {document.root for document in deleted.held_back}
+    here = {(located.root, located.relative) for located in sources.files}
+    gone = (record for identity, record in known.items() if record.root in roots and identity not in published)
+    failed = (record for record in gone if record.outcome == "failed" and (record.root, record.path) not in here)
+    return replace(deleted, failed=tuple(failed))
 
 
 @dataclass
@@ -313,6 +331,8 @@ def _unread_outcomes(
         now = renamed.get(document.source)
         reason = f"renamed to {now}" if now else "no longer found"
         yield FileOutcome(document.source, "removed", reason, document.nodes)
+    for record in deleted.failed:
+        yield FileOutcome(record.path, "removed", "no longer found")
     for document in deleted.held_back:
         reason = "missing together with many other files, or named individually: kept; to remove it, use --allow-delete"
         yield FileOutcome(document.source, "missing", reason, document.nodes, stale=True)
