@@ -47,9 +47,17 @@ def test_form_feeds_in_a_text_file_start_new_pages(tmp_path: Path) -> None:
 
 
 def test_a_few_damaged_characters_are_replaced_with_a_note(tmp_path: Path) -> None:
-    document = _read(tmp_path, (GERMAN * 5).encode() + b"\xff end")
+    document = _read(tmp_path, (GERMAN * 5).encode() + "Grün ".encode() + b"\xff end")
     assert document.text.startswith(GERMAN)
     assert document.notes == ("1 damaged characters were replaced",)
+
+
+def test_a_line_in_another_charset_does_not_change_the_other_lines(tmp_path: Path) -> None:
+    lines = ["Grün hat 77 bar.", "Die zweite Pumpe heißt Öl.", "Blau ist größer."]
+    first, second, third = lines
+    document = _read(tmp_path, f"{first}\n".encode() + f"{second}\n".encode("cp1252") + third.encode())
+    assert document.text.splitlines() == lines
+    assert document.notes == ("line 2: not UTF-8, so the line is read as cp1252",)
 
 
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:

@@ -41,15 +41,35 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, tuple[str, ..
         pass
     if declared and _is_known(declared):
         return _decode_strictly(data, declared)
-    repaired = data.decode("utf-8", "replace")
-    damage = repaired.count("\ufffd")
-    # The text is damaged UTF-8 if it has far more undamaged than damaged characters outside ASCII.
-    if sum(character > "\x7f" for character in repaired) > 10 * damage:
-        return normalise_text(repaired), (f"{damage} damaged characters were replaced",)
+    if repaired := _repair_utf8(data):
+        return repaired
     best = from_bytes(data[:_SAMPLE_BYTES], cp_isolation=_CANDIDATES).best()
     charset = best.encoding if best else "cp1252"
     text, notes = _decode_strictly(data, charset)
     return text, (f"the charset is not declared, so the file is read as {charset}", *notes)
+
+
+def _repair_utf8(data: bytes) -> tuple[str, tuple[str, ...]] | None:
+    """Return the text of damaged UTF-8 and notes, or None if the charset is another.
+
+    A damaged line without any character that only UTF-8 has is read as cp1252: another program wrote it.
+    """
+    lines = data.split(b"\n")
+    texts = [line.decode("utf-8", "replace") for line in lines]
+    bad = [number for number, text in enumerate(texts) if "\ufffd" in text]
+    good = sum(not text.isascii() for text in texts) - len(bad)
+    damage = sum(texts[number].count("\ufffd") for number in bad)
+    # The text is damaged UTF-8 if most lines outside ASCII are valid, or far more characters than are damaged.
+    if good <= len(bad) and sum(character > "\x7f" for text in texts for character in text) <= 10 * damage:
+        return None
+    foreign = [number for number in bad if texts[number].replace("\ufffd", "").isascii()]
+    for number in foreign:
+        texts[number] = lines[number].decode("cp1252", "replace")
+    damage = sum(text.count("\ufffd") for text in texts)
+    more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+    notes = [f"line {foreign[0] + 1}{more}: not UTF-8, so the line is read as cp1252"] if foreign else []
+    notes += [f"{damage} damaged characters were replaced"] if damage else []
+    return normalise_text("\n".join(texts)), tuple(notes)
 
 
 def _decode_strictly(data: bytes, charset: str) -> tuple[str, tuple[str, ...]]:
