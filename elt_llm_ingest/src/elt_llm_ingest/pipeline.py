@@ -225,8 +225,8 @@ class _Run:
             self._store.collections.delete(collection)
             return
         never_published = sources.missing_files - self._files.keys()
-        deleted = (*scanned.deleted.removed, *scanned.deleted.failed)
-        deleted_ids = [*(it.document_id for it in deleted), *never_published]
+        removed, failed = scanned.deleted.removed, scanned.deleted.failed
+        deleted_ids = [*(it.document_id for it in removed), *(it.document_id for it in failed), *never_published]
         self._store.files.record(collection, scanned.records, deleted_ids)
         self._store.collections.finish_run(collection, canonical_json(report.counts))
         collect_garbage(self._store, self._settings.storage.keep_generations)

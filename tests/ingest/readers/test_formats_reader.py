@@ -256,6 +256,21 @@ def test_raised_numbers_after_a_number_of_an_rtf_file_are_exponents(tmp_path: Pa
     assert text.rstrip().endswith("\n\n7\n\n1 A")
 
 
+def test_headings_and_rows_on_one_line_of_a_latex_file_are_read(tmp_path: Path) -> None:
+    data = rb"""\begin{document}\maketitle\section{Growth} Kelp grows.
+\begin{tabular}{lp{3cm}}Region & Tonnes \\ Brittany & 4210 \\\end{tabular} The law limits it.\end{document}"""
+    document = _read(tmp_path / "compact.tex", data)
+    blocks = ("# Growth", "Kelp grows.", "Region | Tonnes", "Brittany | 4210", "The law limits it.")
+    assert tuple(line.strip("| ") for line in document.text.splitlines() if line.strip("| -")) == blocks
+
+
+def test_a_table_of_a_latex_file_without_its_end_is_noted_and_the_text_below_is_read(tmp_path: Path) -> None:
+    data = rb"\begin{document}\section{A} One. \begin{tabular}{l} a & 5 \\ Two. \section{B} Three."
+    document = _read(tmp_path / "open.tex", data)
+    assert all(word in document.text for word in ("One.", "5", "Two.", "# B", "Three."))
+    assert document.notes == ("is damaged: \\begin{tabular} without its end, so it is read as plain text",)
+
+
 def test_the_macros_of_a_latex_file_are_expanded_and_a_note_names_those_with_arguments(tmp_path: Path) -> None:
     data = r"""\documentclass{article}
 \newcommand{\fee}{\pounds 40} \newcommand*\club{The \textbf{Club}\xspace} \def\town{%

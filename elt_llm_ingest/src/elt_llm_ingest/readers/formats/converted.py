@@ -14,7 +14,7 @@ from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument, find_year, known_values
 from elt_llm_ingest.readers.docx import DocxReader
 from elt_llm_ingest.readers.drawio import DrawioReader
-from elt_llm_ingest.readers.formats.latex import expand_macros
+from elt_llm_ingest.readers.formats.latex import expand_macros, separate_lines
 from elt_llm_ingest.readers.formats.rtf import mark_powers
 from elt_llm_ingest.readers.markdown import markdown_document
 from elt_llm_ingest.readers.pptx import PptxReader
@@ -58,7 +58,7 @@ class ConvertedReader(DocumentReader):
     """Reads many formats with kreuzberg. Nothing is downloaded, and no OCR is done."""
 
     name: ClassVar[str] = "kreuzberg"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
 
     @property
     def identity(self) -> str:
@@ -77,7 +77,7 @@ class ConvertedReader(DocumentReader):
             return ParsedDocument("", path.stem)
         if suffix == ".rtf" and not data.lstrip().startswith(b"{\\rtf"):
             raise UnreadableDocument("is not an RTF file: its content has another format", hint="Rename the file.")
-        source, macros = expand_macros(data) if suffix == ".tex" else (data, ())
+        source, macros = _prepare_latex(data) if suffix == ".tex" else (data, ())
         converted = _convert(mark_powers(source) if suffix == ".rtf" else source, _TYPES[suffix])
         metadata = cast("Mapping[str, object]", converted.metadata)
         found = metadata.get("authors")
@@ -90,6 +90,12 @@ class ConvertedReader(DocumentReader):
             metadata={**document.metadata, **known},
             notes=(*document.notes, *macros, *_conversion_notes(suffix, data, converted)),
         )
+
+
+def _prepare_latex(data: bytes) -> tuple[bytes, tuple[str, ...]]:
+    expanded, notes = expand_macros(data)
+    separated, more = separate_lines(expanded)
+    return separated, (*notes, *more)
 
 
 def _convert(data: bytes, media_type: str) -> "ExtractionResult":

@@ -16,6 +16,14 @@ _DEFINED = re.compile(
 _NOT_TEXT = re.compile(r"\\[A-Za-z@]+\*?|#\d|[^\w]")
 _COMMENT = re.compile(r"(?<!\\)%[^\n]*\n?")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_BLOCK = re.compile(
+    r"%[^\n]*|\\verb\*?(?P<mark>[^A-Za-z\s*])[^\n]{0,500}?(?P=mark)"
+    r"|\\begin\{(?P<verbatim>verbatim\*?|Verbatim|lstlisting|minted|comment)\}"
+    r"|\\(?P<edge>begin|end)\{(?P<name>(?:tabular[x*]?|longtable|itemize|enumerate|description|quote|document)\*?)\}"
+    r"|\\(?P<heading>(?:sub){0,2}section|chapter)\*?(?=[\[{])|(?P<item>\\item)(?![A-Za-z])|(?P<row>\\\\)|\\.",
+    re.DOTALL,
+)
+_ARGUMENT = re.compile(r"\[[^\]\n]{0,200}\]|(?:\\label)?\{")
 _DEEPEST = 20
 _MOST_EXPANDED = 1_000_000  # characters that expansion may add
 _LONGEST = 2000  # characters of a definition
@@ -101,3 +109,78 @@ def expand_macros(data: bytes) -> tuple[bytes, tuple[str, ...]]:
     expanded = macros.expand(data.decode("latin-1")).encode("latin-1")
     left = [f"\\{name}" for name in macros.left]
     return expanded, (f"uses macros whose text is not read: {list_names(left)}",) if left else ()
+
+
+class _Blocks:
+    """The text of a LaTeX file in lines, and the environments that are open."""
+
+    def __init__(self, source: str) -> None:
+        self.source, self.parts, self.end = source, [""], 0
+        self.open: list[tuple[str, int]] = []  # the name of each open environment, and the index of its part
+        self.unclosed: list[str] = []
+
+    def add(self, token: re.Match[str]) -> None:
+        """Append the text up to the end of a token."""
+        if token["verbatim"]:
+            self._copy(max(self.source.find(f"\\end{{{token['verbatim']}}}", token.end()), token.end()))
+        elif token["row"]:
+            if self.open and self.open[-1][0].startswith(("tabular", "longtable")):
+                self._copy(self._after_arguments(token.end()), breaks=True)
+        elif token["edge"] or token["heading"] or token["item"]:
+            self._copy(token.start(), breaks=True)
+            end = token.end() if token["item"] or token["edge"] == "end" else self._after_arguments(token.end())
+            self._copy(end, breaks=not token["item"])
+            self._nest(token)
+
+    def finish(self) -> str:
+        """Return the whole text, without the begins of environments that do not end."""
+        self._copy(len(self.source))
+        self._close(0)
+        return "".join(self.parts)
+
+    def _nest(self, token: re.Match[str]) -> None:
+        name = token["name"]
+        if token["edge"] == "begin" and name != "document":
+            self.open.append((name, len(self.parts) - 1))
+        if token["edge"] == "end":
+            last = next((number for number in reversed(range(len(self.open))) if self.open[number][0] == name), None)
+            if last is not None:
+                self._close(last + 1)
+                self.open.pop()
+
+    def _close(self, first: int) -> None:
+        for name, part in self.open[first:]:
+            self.unclosed.append(f"\\begin{{{name}}}")
+            self.parts[part] = "\n"
+        del self.open[first:]
+
+    def _after_arguments(self, end: int) -> int:
+        while found := _ARGUMENT.match(self.source, end):
+            closed = _closing(self.source, found.end()) + 1 if found.group().endswith("{") else found.end()
+            if not closed:
+                break
+            end = closed
+        return end
+
+    def _copy(self, end: int, *, breaks: bool = False) -> None:
+        """Append the source up to `end`, and a line break if `breaks` and the line has other text on both sides."""
+        text = self.source[self.end : end]
+        self.end = end
+        rest = self.source[end : end + _LONGEST].split("\n", 1)[0].strip()
+        before = (self.parts[-1] + text).rpartition("\n")[2].strip()
+        self.parts.append(f"{text}\n" if breaks and rest and before else text)
+
+
+def separate_lines(data: bytes) -> tuple[bytes, tuple[str, ...]]:
+    """Start a line at each heading, list item and table row, and at the begin and end of lists and tables.
+
+    Otherwise, kreuzberg leaves out text that is on the same line. A `begin` without its `end` is removed and noted,
+    since kreuzberg would leave out all text below it.
+    """
+    blocks = _Blocks(data.decode("latin-1"))
+    for token in _BLOCK.finditer(blocks.source):
+        if token.start() >= blocks.end:
+            blocks.add(token)
+    text = blocks.finish().encode("latin-1")
+    unclosed = list_names(list(dict.fromkeys(blocks.unclosed)))
+    return text, (f"is damaged: {unclosed} without its end, so it is read as plain text",) if unclosed else ()
