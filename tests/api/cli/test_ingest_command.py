@@ -147,6 +147,8 @@ def test_the_watch_option_reports_each_change_and_ends_on_an_interrupt(elt_llm: 
         assert re.search(r"all: 2 documents.{0,200}generation 2", printed, re.DOTALL)
         (elt_llm.folder / "files" / "c.pdf").write_bytes(b"%PDF-1.4 and no more")
         assert "c.pdf" in read_until(terminal, "c.pdf")
+        (elt_llm.folder / "files" / "b.md").unlink()
+        assert "no longer found" in read_until(terminal, "removed  b.md  no longer found")
         assert elt_llm("ingest", "files", "-c", "other").code == 1  # the lock is free, and the PDF still cannot be read
         process.send_signal(signal.SIGINT)
         assert "Interrupted. Run the same command again" in read_until(terminal, "stopped.")

@@ -59,7 +59,7 @@ class Archive:
             checksum = zlib.crc32(piece, checksum)
             if size > entry.file_size:
                 raise UnreadableDocument(
-                    f"holds a member that decompresses to more than its declared size: {_shortened(entry)}"
+                    f"is damaged: member {_shortened(entry)} decompresses to more than its declared size"
                 )
             yield piece
         if size != entry.file_size or checksum != entry.CRC:

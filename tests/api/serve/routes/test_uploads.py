@@ -166,6 +166,13 @@ def test_a_forgotten_document_can_be_uploaded_again(server: RunningServer, clien
     assert documents(client, shelf).keys() == listed.keys()
 
 
+def test_a_collection_with_an_empty_file_is_healthy(client: httpx.Client) -> None:
+    uploaded(client, "sparse", {"good.md": "# Good\n\nWords.\n", "empty.md": "\n"})
+    served = client.get("/v1/collections/sparse").json()
+    assert [file["outcome"] for file in served["status"]["files_in_trouble"]] == ["empty"]
+    assert served["health"] == "ok"
+
+
 def test_an_uploaded_file_that_cannot_be_read_is_listed_with_the_reason(client: httpx.Client) -> None:
     job = uploaded(client, "mixed", {"good.md": "# Good\n\nWords.\n", "broken.pdf": b"%PDF-1.7\nnothing else"})
     assert job["status"] == "done"

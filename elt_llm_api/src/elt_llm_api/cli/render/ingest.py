@@ -66,8 +66,8 @@ def published_lines(reports: "Iterable[IngestReport | JobReport]", seconds: floa
     ]
 
 
-def problem_lines(reports: "Iterable[IngestReport | JobReport]") -> list[str]:
-    """Return a line per job that failed, and per file that failed or is missing."""
+def notable_lines(reports: "Iterable[IngestReport | JobReport]") -> list[str]:
+    """Return a line per job that failed, and per file that failed, is missing or was removed."""
     lines = []
     for report in reports:
         if _is_job(report) and report.error:
@@ -77,7 +77,7 @@ def problem_lines(reports: "Iterable[IngestReport | JobReport]") -> list[str]:
         lines += [
             f"{file.status}  {one_line(file.path)}  {one_line(_file_remark(file))}"
             for file in files
-            if file.status in {"failed", "missing"}
+            if file.status in {"failed", "missing", "removed"}
         ]
     return list(dict.fromkeys(lines))  # a file may be in several collections of a job
 
@@ -171,7 +171,7 @@ class WatchDisplay:
         self._show = show
         self._watched: WatchScope | None = None
         self._shown = False
-        self._problems: frozenset[str] = frozenset()
+        self._notable: frozenset[str] = frozenset()
 
     def progress(self) -> "AbstractContextManager[ProgressListener]":
         """Show progress for the first ingest only; later ingests are short."""
@@ -186,12 +186,12 @@ class WatchDisplay:
 
     def ended(self, result: "Sequence[IngestReport | JobReport]", seconds: float | None) -> None:
         """Print the report of the first ingest, or the changes of a later one."""
-        before, self._problems = self._problems, frozenset(problem_lines(result))
+        before, self._notable = self._notable, frozenset(notable_lines(result))
         if seconds is None or not self._shown:
             self._shown = True
             self._show(result)
             return
-        for line in (*published_lines(result, seconds), *(it for it in problem_lines(result) if it not in before)):
+        for line in (*published_lines(result, seconds), *(it for it in notable_lines(result) if it not in before)):
             click.echo(f"{_time_of_day()}  {line}")
 
     def failed(self, error: Exception) -> None:

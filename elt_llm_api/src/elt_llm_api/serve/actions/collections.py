@@ -156,7 +156,8 @@ class CollectionActions(ServiceActions):
             return "damaged"
         if status.unfinished_run:
             return "unfinished"
-        return "files failed" if status.files_in_trouble else "ok"
+        failed = any(file["outcome"] == "failed" for file in status.files_in_trouble)
+        return "files failed" if failed else "ok"
 
 
 def _own_status(

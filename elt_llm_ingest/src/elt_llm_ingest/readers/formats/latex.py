@@ -133,7 +133,7 @@ class _Blocks:
             self._nest(token)
 
     def finish(self) -> str:
-        """Return the whole text, without the begins of environments that do not end."""
+        """Return the whole text, without the commands that open an environment without end."""
         self._copy(len(self.source))
         self._close(0)
         return "".join(self.parts)
@@ -172,10 +172,10 @@ class _Blocks:
 
 
 def separate_lines(data: bytes) -> tuple[bytes, tuple[str, ...]]:
-    """Start a line at each heading, list item and table row, and at the begin and end of lists and tables.
+    """Start a line at each heading, list item and table row, and before and after lists and tables.
 
-    Otherwise, kreuzberg leaves out text that is on the same line. A `begin` without its `end` is removed and noted,
-    since kreuzberg would leave out all text below it.
+    Otherwise, kreuzberg leaves out text that is on the same line. It also leaves out all text below a list or table
+    without end: the command that opens it is removed and noted.
     """
     blocks = _Blocks(data.decode("latin-1"))
     for token in _BLOCK.finditer(blocks.source):

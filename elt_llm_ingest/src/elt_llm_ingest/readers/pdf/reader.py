@@ -320,14 +320,7 @@ def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
         ([(edge, _height_band(line)) for edge, line, key in lines if (edge, key) in running] for lines in edges),
         filled / 3,
     )
-    # Differences between printed page numbers and page indexes: several if each chapter restarts at page 1.
-    offsets = _frequent(
-        (
-            [(edge, offset) for edge, line, _ in lines for offset in _number_offsets(line, number)]
-            for number, lines in enumerate(edges)
-        ),
-        max(2 * _MIN_PAGES, filled / 4),
-    )
+    offsets = _page_offsets(edges, max(2 * _MIN_PAGES, filled / 4))
     shared = _frequent(([end for line in lines for end, _ in _line_ends(*line)] for lines in edges), often)
     whole_lines = {line.text.casefold() for lines in pages for line in lines}
 
@@ -346,6 +339,17 @@ def remove_running_lines(pages: Sequence[list[PdfLine]]) -> list[list[PdfLine]]:
         rest = [line for line in lines if id(line) not in dropped]
         kept.append(rest if rest or any(is_header(edge, key) for edge, _, key in edges[number]) else lines)
     return kept
+
+
+def _page_offsets(edges: Sequence[Sequence[tuple[str, PdfLine, str]]], least: float) -> set[tuple[str, int]]:
+    """Return the differences between printed page numbers and page indexes: several if chapters restart at page 1."""
+    return _frequent(
+        (
+            [(edge, offset) for edge, line, _ in lines for offset in _number_offsets(line, number)]
+            for number, lines in enumerate(edges)
+        ),
+        least,
+    )
 
 
 def _frequent(pages: Iterable[Iterable[Key]], least: float) -> set[Key]:
