@@ -15,6 +15,7 @@ from elt_llm_core.progress import SilentListener
 from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.documents import ForgottenDocument
 from elt_llm_core.store.store import open_store, uploads_folder
+from elt_llm_core.store.uploads import unread_uploads
 from stored.folders import generated_files, run_ingest, statuses, write_files
 from stored.shelf import COLLECTION, writing
 
@@ -208,6 +209,37 @@ def test_a_forgotten_document_is_skipped_until_an_ingest_with_the_remember_optio
     assert (statuses(again)["renamed.md"], again.documents) == ("ok", 20)
     assert run_ingest(place, docs).documents == 20
     assert again.chunks == first.chunks
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_copied_or_moved_data_directory_reads_its_own_uploads(tmp_path: Path, *, moved: bool, earlier: bool) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    folder = write_files(uploads_folder(old, COLLECTION), {"a.md": "# A\n\nA reef.\n", "b.md": "# B\n\nA bay.\n"})
+    run_ingest(old, folder / "a.md", folder / "b.md")
+    if earlier:  # versions that stored absolute paths
+        with writing(old) as store:
+            store.database.execute("UPDATE roots SET path = ?", (str(folder),))
+    if moved:
+        old.rename(new)
+    else:
+        shutil.copytree(old, new)
+    with writing(new) as store:
+        assert unread_uploads(store, COLLECTION) == []
+    assert run_ingest(new).counts == {"unchanged": 2}
+    write_files(uploads_folder(new, COLLECTION), {"a.md": "# A\n\nA lagoon.\n"})
+    report = run_ingest(new)
+    assert (report.counts, report.documents, report.exit_code) == ({"ok": 1, "unchanged": 1}, 2, 0)
+
+
+def test_a_folder_of_the_same_path_as_uploads_is_not_taken_for_them(tmp_path: Path) -> None:
+    docs = write_files(tmp_path / "site" / "uploads" / COLLECTION, {"a.md": "# A\n\nA reef.\n"})
+    place = tmp_path / "data"
+    uploads = write_files(uploads_folder(place, COLLECTION), {"b.md": "# B\n\nA bay.\n"})
+    run_ingest(place, docs)
+    run_ingest(place, uploads / "b.md")
+    shutil.rmtree(docs)
+    assert statuses(run_ingest(place)) == {str(docs): "missing", "b.md": "unchanged"}
 
 
 def test_a_forgotten_upload_is_read_again_only_if_it_was_stored_after_the_document_was_forgotten(

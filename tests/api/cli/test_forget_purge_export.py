@@ -1,6 +1,7 @@
 """The commands forget, purge, export, import, deep verify and rollback."""
 
 import json
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from elt_llm_core.collection.lifecycle import open_generation
+from elt_llm_core.store.store import open_store
 from old_stores import unpack
 from processes.command_line import PROJECT, CommandLine
 
@@ -37,6 +40,7 @@ def status(elt_llm: CommandLine) -> dict[str, Any]:
 def test_a_document_is_reported_as_forgotten_only_once(ship: CommandLine) -> None:
     report = ship.done("forget", "mast.md", "-c", "ship", "--yes", "--json").json
     assert (report["documents"], report["generation"], report["deleted_generations"]) == (["mast.md"], 3, [1, 2])
+    assert report["chunks"] == 2
     assert "fifteen" not in answer(ship)
     assert "already forgotten" in ship.done("forget", "mast.md", "-c", "ship", "--yes").out
     assert (status(ship)["forgotten"], status(ship)["documents"]) == (1, 1)
@@ -61,6 +65,18 @@ def test_a_purge_writes_a_receipt_and_keeps_the_published_generation(ship: Comma
     assert b"twelve" not in b"".join(it.read_bytes() for it in (ship.folder / ".elt_llm").rglob("*") if it.is_file())
     printed = ship.done("purge", "-c", "ship", "--yes").out
     assert "Beyond reach:" in printed
+
+
+def test_a_purge_names_the_process_that_has_a_generation_open_and_what_to_do(
+    ship: CommandLine, notes: Callable[..., Path]
+) -> None:
+    with open_store(ship.folder / ".elt_llm") as store, open_generation(store, "ship"):
+        notes(mast="The mast is twenty metres tall.")
+        ship.done("ingest", "-c", "ship")
+        purged = ship("purge", "--yes")
+    assert purged.code == 1
+    left = f"Not erased: collections/ship/2, open in processes {os.getpid()}. Stop them, such as a server"
+    assert left in purged.out
 
 
 def test_the_receipt_of_a_purge_must_be_a_new_file_outside_the_data_directory(

@@ -66,6 +66,7 @@ def test_every_command_has_its_own_help(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["watch"], "Error: There is no command 'watch'. Did you mean ingest --watch?\nHelp: elt-llm --help\n"),
         (["docter"], "Error: There is no command 'docter'. Did you mean doctor?\nHelp: elt-llm --help\n"),
         (["zzz"], "Error: There is no command 'zzz'. Run elt-llm --help for the list.\nHelp: elt-llm --help\n"),
         (["--colour"], "Error: No such option '--colour'.\nHelp: elt-llm --help\n"),

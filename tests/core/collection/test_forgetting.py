@@ -37,7 +37,7 @@ def test_a_document_can_be_named_by_id_path_or_title_and_is_forgotten_in_every_g
     put(store, some_documents(10))
     put(store, some_documents(12))
     report = forget(store, COLLECTION, reference, SilentListener())
-    assert (report.documents, report.passages, report.generation) == ((SECRET,), 4, 3)
+    assert (report.documents, report.chunks, report.generation) == ((SECRET,), 4, 3)
     assert (report.deleted_generations, report.pinned) == ((1, 2), ())
     assert SECRET not in _sources(store)
     assert len(_sources(store)) == 11
@@ -163,7 +163,7 @@ def test_forgetting_a_file_removes_the_documents_within_it_and_its_artefacts(sto
     _with_parts(store)
     with open_generation(store, COLLECTION) as generation:
         assert generation.artefact_names == ["model"]
-    assert forget(store, COLLECTION, "model.xml", SilentListener()).passages == 2
+    assert forget(store, COLLECTION, "model.xml", SilentListener()).chunks == 2
     with open_generation(store, COLLECTION) as generation:
         assert generation.artefact_names == []
         assert generation.size == 8

@@ -12,7 +12,8 @@ from elt_llm_core.collection.purging import purge
 from elt_llm_core.progress import SilentListener
 from elt_llm_core.state.database import open_state
 from elt_llm_core.state.jobs import JobQueue
-from elt_llm_core.store.store import UPLOADS_FOLDER, uploads_folder
+from elt_llm_core.store.database import UPLOADS_FOLDER
+from elt_llm_core.store.store import uploads_folder
 from elt_llm_core.store.uploads import INCOMING, unread_uploads
 from stored.folders import run_ingest
 from stored.shelf import COLLECTION, writing

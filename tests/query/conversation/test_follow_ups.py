@@ -17,6 +17,8 @@ LABEL, PHRASE = "another code or number in the same question", "another phrase i
 SUBJECT, ASKING = "another subject of the same question", "other asking words in the same question"
 TIME, NAME = "another time in the same question", "another name in the same question"
 APPENDED, TOPIC = "the last question, about this", "with the last topic"
+LIMIT = "another limit in the same question"
+BERTH = "What does a berth cost for boats up to 9 metres?"
 DRAW = "When is the draw for the spring cup made?"
 STAFF = "How many staff work in London?"
 FEE = "Wie hoch ist die Gebühr für Senioren?"
@@ -25,6 +27,9 @@ CASES = [
     ("How many points does a ground need for Grade A?", "Grade C please", LABEL, "… for Grade C?"),
     ("How many points does a ground need for Grade B2?", "B1?", LABEL, "… for Grade B1?"),
     ("What does rule 4.2 say?", "and 4.3?", LABEL, "What does rule 4.3 say?"),
+    (BERTH, "and above 9 metres?", LIMIT, "What does a berth cost for boats above 9 metres?"),
+    (BERTH, "and over 12?", LIMIT, "What does a berth cost for boats over 12 metres?"),
+    ("Was kostet ein Platz für Boote bis zu 9 Meter?", "Und über 9 Meter?", LIMIT, "Was kostet … Boote über 9 Meter?"),
     ("What was the fee in 2023?", "and in 2024?", LABEL, "What was the fee in 2024?"),
     ("Wie viele Punkte braucht Klasse A?", "Klasse B bitte", LABEL, "Wie viele Punkte braucht Klasse B?"),
     ("What is the fee for seniors?", "and for juniors?", PHRASE, "What is the fee for juniors?"),

@@ -41,6 +41,32 @@ def test_a_question_for_an_amount_prefers_money_to_other_figures() -> None:
     assert answer.text == "A reader who loses a book pays 25 euros. [1]"
 
 
+BERTHS = "A berth for boats up to 9 metres costs 433 euro. Boats above 9 metres pay 655 euro per berth."
+MEMBERS = "Members under 18 pay 12 euro a year. Those aged 18 or over pay 30 euro a year."
+LOANS = "Loans under 500 euro need no guarantor. Loans over 500 euro need a guarantor. Loans under 500 euro are short."
+PLACES = "Ein Platz für Boote unter 9 Meter kostet 433 Euro. Boote über 9 Meter zahlen für den Platz 655 Euro."
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "quoted", "left_out"),
+    [
+        ("How much does a berth for boats above 9 metres cost?", BERTHS, "655", "433"),
+        ("How much does a berth for boats of at most 9 metres cost?", BERTHS, "433", "655"),
+        ("How much do members over 18 pay a year?", MEMBERS, "30", "12"),
+        ("What do loans under 500 euro need?", LOANS, "no guarantor", "over"),
+        ("Wie viel kostet ein Platz für Boote über 9 Meter?", PLACES, "655", "433"),
+        ("How much does a berth for boats above 9 metres cost?", BERTHS.partition(". Boats")[0] + ".", "433", "655"),
+        ("How much is a berth above 9 metres?", "A berth is 4 euro up to 9 metres, 6 above 9 metres.", "4 euro", "Not"),
+    ],
+)
+def test_a_sentence_about_amounts_beyond_the_asked_limit_gives_way_to_one_with_that_limit(
+    question: str, text: str, quoted: str, left_out: str
+) -> None:
+    answer = make_answerer(abstain=False).answer(question, [make_chunk(text)])
+    assert quoted in answer.text
+    assert left_out not in answer.text
+
+
 def test_a_question_for_a_person_is_answered_by_the_sentence_with_a_role_such_as_head_librarian() -> None:
     answer = make_answerer(abstain=False).answer("Who approves longer loans?", [make_chunk(LIBRARY)], max_sentences=1)
     assert answer.text == "The head librarian approves longer loans. [1]"

@@ -210,6 +210,7 @@ class LazyGroup(click.Group):
         """Find the command. Raises UsageError with a similar name if there is none."""
         if args[0] not in self.table and not args[0].startswith("-") and not ctx.resilient_parsing:
             near = difflib.get_close_matches(args[0], self.table, n=1, cutoff=0.5)
+            near = ["ingest --watch"] if args[0] == "watch" and "ingest" in self.table else near
             advice = f"Did you mean {near[0]}?" if near else f"Run {ctx.command_path} --help for the list."
             raise click.UsageError(f"There is no command {args[0]!r}. {advice}", ctx)
         return super().resolve_command(ctx, args)

@@ -23,7 +23,7 @@ class ForgetReport:
 
     collection: str
     documents: tuple[str, ...]
-    passages: int
+    chunks: int
     generation: int | None
     deleted_generations: tuple[int, ...]
     pinned: tuple[int, ...]
@@ -70,7 +70,7 @@ def forget(
     return ForgetReport(
         collection=name,
         documents=tuple({file.document_id: file.path for file in known}.values()),
-        passages=len(node_ids),
+        chunks=len(node_ids),
         generation=store.collections.get(name).published,
         deleted_generations=tuple(numbers),
         pinned=pinned,

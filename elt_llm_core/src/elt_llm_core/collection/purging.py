@@ -20,10 +20,11 @@ from elt_llm_core.state.erasure import ErasureCounts, erase_unpublished
 from elt_llm_core.state.jobs import JobQueue
 from elt_llm_core.store import erasure
 from elt_llm_core.store.backups import BACKUPS_FOLDER
+from elt_llm_core.store.database import UPLOADS_FOLDER
 from elt_llm_core.store.disk import tree_size
 from elt_llm_core.store.generations import PIN_NAME, pin_holders
 from elt_llm_core.store.records import CollectionRecord, document_id, utc_now
-from elt_llm_core.store.store import UPLOADS_FOLDER, Store
+from elt_llm_core.store.store import Store
 from elt_llm_core.store.uploads import unpublished_uploads
 from elt_llm_core.utilities import Failpoint, failpoint
 

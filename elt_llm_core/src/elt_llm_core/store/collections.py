@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
 from elt_llm_core.errors import StoreError, UnknownCollection, UsageError
-from elt_llm_core.store.database import DatabaseTable, replacing
+from elt_llm_core.store.database import STORE_NAME, UPLOADS_FOLDER, DatabaseTable, replacing
 from elt_llm_core.store.records import CollectionRecord, FileRecord, RunRecord, utc_now
 from elt_llm_core.utilities import nearest_names
 
@@ -114,17 +114,48 @@ class CollectionTable(DatabaseTable):
         return int(row[0]) if row else 1
 
     def roots(self, collection: int) -> dict[str, tuple[Path, bool]]:
-        """Return the source folders by name: the path, and whether all files below it were ever ingested at once."""
-        rows = self._database.rows("SELECT name, path, whole FROM roots WHERE collection = ?", (collection,))
-        return {name: (Path(path), bool(whole)) for name, path, whole in rows}
+        """Return the source folders by name: the path, and whether all files below it were ever ingested at once.
+
+        Uploads are in the data directory that is in use, also after it was copied or moved.
+        """
+        rows = self._database.rows(
+            "SELECT r.name, r.path, r.whole, c.name FROM roots r JOIN collections c ON c.id = r.collection"
+            " WHERE r.collection = ?",
+            (collection,),
+        )
+        taken = {self._stored_path(Path(path)) for _, path, _, _ in rows}
+        return {name: (self._present_path(Path(path), of, taken), bool(whole)) for name, path, whole, of in rows}
 
     def record_root(self, collection: int, name: str, path: Path, *, whole: bool) -> None:
         """Store a source folder. `whole`: all its files were ingested at once. Once stored as true, it stays true."""
         self._database.execute(
             "INSERT INTO roots (collection, name, path, whole) VALUES (?, ?, ?, ?) ON CONFLICT (collection, name)"
             " DO UPDATE SET path = excluded.path, whole = roots.whole OR excluded.whole",
-            (collection, name, str(path), whole),
+            (collection, name, self._stored_path(path), whole),
         )
+
+    def _stored_path(self, path: Path) -> str:
+        """Return the path of a folder; for uploads, below the data directory, which may be copied or moved."""
+        uploads = (self._database.folder / UPLOADS_FOLDER).resolve()
+        return str(UPLOADS_FOLDER / path.relative_to(uploads) if path.is_relative_to(uploads) else path)
+
+    def _present_path(self, path: Path, collection: str, taken: Collection[str]) -> Path:
+        """Return where a stored folder is now. `taken` are the stored paths of the collection.
+
+        Earlier versions stored absolute paths of uploads. Such a path means the uploads of the present data directory
+        if it leads into another data directory, or nowhere because the data directory was moved.
+        """
+        uploads, parts = (self._database.folder / UPLOADS_FOLDER).resolve(), path.parts
+        if parts[:1] == (UPLOADS_FOLDER,):
+            return uploads.joinpath(*parts[1:])
+        marker = (UPLOADS_FOLDER, collection)
+        start = next((at for at in range(len(parts))[::-1] if parts[at : at + 2] == marker), None)
+        if start is None:
+            return path
+        here = uploads.joinpath(*parts[start + 1 :])
+        is_foreign = self._stored_path(here) in taken or not here.is_dir()
+        was_copied = (Path(*parts[:start]) / STORE_NAME).is_file()
+        return path if is_foreign or (path.exists() and not was_copied) else here
 
     def begin_run(self, collection: int, command: str) -> int:
         """Record the start of an ingest. No unused rows of the collection are deleted until the ingest finishes."""

@@ -18,6 +18,7 @@ from elt_llm_core.store.disk import require_space
 STORE_VERSION = 3
 """The number of the latest schema step, the file `schema/3.sql`."""
 STORE_NAME = "store.sqlite3"
+UPLOADS_FOLDER = "uploads"
 MIN_SQLITE = (3, 51, 3)  # older versions can corrupt a write-ahead log
 Row = tuple[Any, ...]
 

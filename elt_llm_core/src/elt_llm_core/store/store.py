@@ -10,7 +10,7 @@ from elt_llm_core.errors import OutdatedStore, StoreError
 from elt_llm_core.settings.workspace import Workspace, as_workspace
 from elt_llm_core.store.collections import CollectionTable, FileTable, is_collection_name
 from elt_llm_core.store.conditions import DocumentConditions
-from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, Database, SqliteDatabase
+from elt_llm_core.store.database import STORE_NAME, STORE_VERSION, UPLOADS_FOLDER, Database, SqliteDatabase
 from elt_llm_core.store.disk import refuse_network_file_system, tree_size, write_once
 from elt_llm_core.store.documents import DocumentTable, ForgottenTable
 from elt_llm_core.store.generations import (
@@ -33,8 +33,6 @@ from elt_llm_core.store.postgres import (
 )
 from elt_llm_core.store.records import CollectionRecord, FileRecord
 from elt_llm_core.utilities import FAILPOINT_VARIABLE, Closeable, leaves_out_conditions
-
-UPLOADS_FOLDER = "uploads"
 
 
 class Store(Closeable):

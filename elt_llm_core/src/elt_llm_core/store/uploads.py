@@ -7,9 +7,10 @@ from pathlib import Path
 
 from elt_llm_core.settings.workspace import Workspace
 from elt_llm_core.store.conditions import fields_of_folders
+from elt_llm_core.store.database import UPLOADS_FOLDER
 from elt_llm_core.store.disk import file_sha256, write_once
 from elt_llm_core.store.records import CollectionRecord, FileRecord, document_id
-from elt_llm_core.store.store import UPLOADS_FOLDER, Store, uploads_folder
+from elt_llm_core.store.store import Store, uploads_folder
 
 INCOMING = ".incoming"
 """The folder for files that are still being uploaded, next to the collections' upload folders."""

@@ -96,6 +96,14 @@ def swap_time(fragment: str, last: str) -> str:
     return f"{last[: times[-1].start()]}{fragment}{last[times[-1].end() :]}"
 
 
+def swap_limit(fragment: str, last: str) -> str:
+    """Replace the only limit in the last question, such as "up to 9 metres", by `fragment`: "above 9 metres"."""
+    now, limits = _PATTERNS["limit"].fullmatch(fragment), list(_PATTERNS["limit"].finditer(last))
+    if not now or len(limits) != 1 or (now["unit"] and fold(now["unit"]) != fold(limits[0]["unit"] or "")):
+        return ""
+    return f"{last[: limits[0].start()]}{fragment}{last[limits[0].end('unit' if now['unit'] else 'number') :]}"
+
+
 def swap_name(fragment: str, last: str) -> str:
     """Replace a name in the last question: "Where is Lily Chan?" and "Ben Okafor" give "Where is Ben Okafor?".
 
@@ -270,6 +278,7 @@ def _swap_part(
     fragment = rest.rstrip("?!. ")
     rules = [
         ("another code or number in the same question", swap_label),
+        ("another limit in the same question", swap_limit),
         ("another time in the same question", swap_time),
         ("another phrase in the same question", swap_phrase),
     ]

@@ -27,7 +27,7 @@ from elt_llm_query.extractive.conflicts import AMENDED, OTHER_VALUE, find_amendm
 from elt_llm_query.extractive.evidence import AnswerEvidence, gather_evidence, numbers_in_ranges
 from elt_llm_query.extractive.lists import DocumentReader, FoundList, best_list
 from elt_llm_query.extractive.sentence_scores import ScoredSentence, ScoringContext, has_new_figure, score_sentences
-from elt_llm_query.extractive.yes_no import deciding_sentence, is_bare_reply, opening_word
+from elt_llm_query.extractive.yes_no import deciding_sentence, drop_other_limits, is_bare_reply, opening_word
 from elt_llm_query.grounding.citations import Quote, number_quotes
 from elt_llm_query.grounding.claims import ContradictionFinder
 from elt_llm_query.grounding.sentences import (
@@ -458,7 +458,7 @@ class ExtractiveAnswerer:
         vectors = np.stack([self.embedding.embed_question(text) for text in texts])
         terms = self.term_weights(read)
         context = ScoringContext(parsed, vectors, self.embedding, self.tokeniser, terms, self.contraries)
-        scored = drop_other_rows(parsed, score_sentences(context, read, candidates))
+        scored = drop_other_limits(context, drop_other_rows(parsed, score_sentences(context, read, candidates)))
         decisive = decisive_sentences(scored, max_sentences, twofold=parsed.twofold)
         evidence = gather_evidence(context, read, scored, decisive)
         asked_list = self._list_for(context, read, scored[0])

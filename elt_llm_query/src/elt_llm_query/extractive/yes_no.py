@@ -1,5 +1,7 @@
 """Start the answer to a yes-or-no question with "Yes" or "No", if a quoted sentence decides this question.
 
+To answer other questions, compare limits too: "up to 9 metres" does not answer "above 9 metres?".
+
 The clause that contains most of the question's words decides: "Dogs may enter" answers "May dogs enter?" with "Yes".
 Decision 43 explains and measures the rules.
 """
@@ -24,6 +26,8 @@ _LEAST_COSINE = 0.4  # of a deciding sentence with the question
 _LEAST_COVERAGE = 0.1  # of the question by a deciding sentence
 _OPENINGS = [fold(word) for code in rule_languages() for word in load_language(code).words("yes_no")]
 _REPLY = re.compile(rf"(?:{alternatives(_OPENINGS)})\b[^\w ]")
+_NEAR_LIMIT = 0.3  # a sentence with the asked limit may score this much below the best
+_UP = {"over": True, "least": True, "under": False, "most": False}
 Verdict = Literal["yes", "no"]
 
 
@@ -52,6 +56,42 @@ def opening_word(question: str, language: str, verdict: Verdict) -> str:
     """Return "Yes" or "No", whichever is the verdict, in the language of the question."""
     words = load_language(asked_language(question, language)).words("yes_no") or load_language("en").words("yes_no")
     return words[("yes", "no").index(verdict)]
+
+
+def drop_other_limits(context: ScoringContext, scored: Sequence[ScoredSentence]) -> Sequence[ScoredSentence]:
+    """Remove the sentences about amounts beyond the asked limit, if one near the best has that limit.
+
+    A yes-or-no question is answered by the other limit, too, and keeps all sentences.
+    """
+    if context.question.kind == "yes_no" or not scored:
+        return scored
+    asked = _limits(context, context.question.text)
+    if not asked:
+        return scored
+    fits = [_has_asked_limits(asked, _limits(context, one.candidate.readable)) for one in scored]
+    near = (fit for fit, one in zip(fits, scored, strict=True) if one.score >= scored[0].score - _NEAR_LIMIT)
+    return [one for fit, one in zip(fits, scored, strict=True) if fit is not False] if True in near else scored
+
+
+def _limits(context: ScoringContext, text: str) -> list[RuleLimit]:
+    """Return the limits of amounts in a text, such as "at most 72 hours".
+
+    Limits that are read as negated are left out: "Loans under 500 euro need no guarantor" is about small ones.
+    """
+    limits = [limit for clause in _rules(context, text) for limit in clause.limits if limit.numbers]
+    return [limit for limit in limits if _UP.get(limit.kind) == limit.up]
+
+
+def _has_asked_limits(asked: Sequence[RuleLimit], stated: Sequence[RuleLimit]) -> bool | None:
+    """Return whether a sentence has the asked limits, or limits of which they are the contrary; None if neither."""
+    pairs = [(one, two) for one in asked for two in stated if limits_same_subject(one, two)]
+    fits = {one.up == two.up for one, two in pairs}
+    if len(fits) != 1:  # none, or "up to 9 metres 433 euro, above 9 metres 655 euro"
+        return None
+    if True in fits:
+        return True
+    # "At most 9" and "at least 9" have one amount in common.
+    return False if all((one.strict or two.strict) and one.unit == two.unit for one, two in pairs) else None
 
 
 def _lacks_numbers(question: str, sentence: ScoredSentence, chunk: RetrievedChunk) -> bool:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+from elt_llm_core.store.database import UPLOADS_FOLDER
 from elt_llm_core.store.records import OWNER_FIELDS
-from elt_llm_core.store.store import UPLOADS_FOLDER
 from elt_llm_core.store.uploads import INCOMING
 from served.documents import TOKEN, documents, ended, key, upload, uploaded
 from served.server import RunningServer, served

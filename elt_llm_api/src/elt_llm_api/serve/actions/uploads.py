@@ -18,9 +18,10 @@ from elt_llm_core.errors import UsageError
 from elt_llm_core.state.jobs import QueuedJob
 from elt_llm_core.store.collections import check_collection_name
 from elt_llm_core.store.conditions import DocumentCondition, owner_folders
+from elt_llm_core.store.database import UPLOADS_FOLDER
 from elt_llm_core.store.disk import file_size, sync_file
 from elt_llm_core.store.records import OWNER_FIELDS, sha256
-from elt_llm_core.store.store import UPLOADS_FOLDER, uploads_folder
+from elt_llm_core.store.store import uploads_folder
 from elt_llm_core.store.uploads import INCOMING, uploaded_files
 from elt_llm_ingest.readers import REFUSED_SUFFIXES, SUPPORTED_SUFFIXES, has_formats, readable_suffixes
 from starlette.datastructures import FormData, Headers, UploadFile
