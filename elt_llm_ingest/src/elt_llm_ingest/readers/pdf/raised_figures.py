@@ -14,6 +14,7 @@ _LESS_HIGH = 0.9  # the greatest height of a raised number after a number, as a 
 _BESIDE = 0.3  # the widest gap between two neighbouring characters, as a share of their height
 # After such a number, a raised number refers to a note: 2019, 1,200. After a price, it can also be the pence.
 _NO_BASE = re.compile(r"(?:\d{4}|\d[,'\u2019]\d{3})$")
+_NOTE_START = re.compile(r"^(\d{1,3})[.)]?\s{0,3}(?=[^\s\d.,;:)])", re.MULTILINE)
 _PRICE = re.compile(r"[$\u20ac\u00a3\u00a5]\s?[\d.,]{0,12}$")
 
 
@@ -95,12 +96,12 @@ def _written(page_text: PageText, start: int, last: int, base: int) -> str:
 
 def _has_note(page_text: PageText, figure: str, base: int) -> bool:
     """Return whether a line of the page starts with this number as a note: the number is raised, or the text small."""
-    starts = re.compile(rf"^{re.escape(figure)}[.)]?\s{{0,3}}(?=[^\s\d.,;:)])", re.MULTILINE)
     return any(
-        _left_of(page_text, line.start()) < 0
+        line.group(1) == figure
+        and _left_of(page_text, line.start()) < 0
         and (
             page_text.base_line(line.start()) > page_text.base_line(line.end())
             or _is_lower(page_text, line.end(), base)
         )
-        for line in starts.finditer(page_text.text)
+        for line in _NOTE_START.finditer(page_text.text)
     )
