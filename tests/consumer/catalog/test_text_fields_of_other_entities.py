@@ -60,6 +60,7 @@ def test_statements_about_the_requested_entity_are_found(field: str, text: str) 
         ("lifecycle_states", "A boat without a Permit must be closed."),
         ("lifecycle_states", "The gate is opened with a Permit."),
         ("lifecycle_states", "A Permit must be shown before work begins."),
+        ("lifecycle_states", "The Clerk reports a forged Permit within 72 hours of becoming aware of it."),
         ("lifecycle_states", "A person with a Permit is warned, fined or let off."),
         ("lifecycle_states", "The clerk is told if a Permit is lost, stolen or damaged."),
         ("governance_rules", "A Permit is given, refused, withdrawn or gone."),

@@ -42,6 +42,7 @@ _STATE_OF = word_pattern(r"(?<!\w)@states@\s{1,3}(?:of|von)(?:\s\w{1,6})?\s{1,3}
 _CONDITION = word_pattern(r"(?<!\w)@if@(?:\s{1,3}\w{1,10}){0,2}\s{1,3}$", re.IGNORECASE)
 _CONDITIONAL = word_pattern(r"(?<!\w)(?:@if@|@except@)\s", re.IGNORECASE)
 _IN_CONDITION = word_pattern(r"(?<!\w)@if@\s[^,;:]{0,200}$", re.IGNORECASE)
+_AWARE = re.compile(r"\s{1,3}aware(?!\w)")  # "becoming aware of a Leak" is no state of the leak
 _BRACKETS = re.compile(r"^\s{0,3}(?:\([^()]{1,80}\)\s{0,3})?$")
 
 
@@ -412,6 +413,7 @@ class SentenceField:
         """Return the spans of the cue words about the entity's own lifecycle, and of the list of its states."""
         statement = named.statement
         text, offset, own_states = statement.text, statement.offset, _states_of(named)
+        cues = [cue for cue in cues if not _AWARE.match(text, cue[1])]
         if statement.cells:
             return cues
         if not named.mentions:
