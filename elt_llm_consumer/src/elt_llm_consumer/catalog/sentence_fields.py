@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from elt_llm_core.text.languages import word_pattern
 from elt_llm_core.text.languages import words as language_words
 from elt_llm_core.text.outline import Span
+from elt_llm_query.grounding.rules import find_numbers
 
 from elt_llm_consumer.catalog.mentions import NamedStatement
 from elt_llm_consumer.jobs.sections import CatalogField
@@ -260,6 +261,21 @@ def _is_unstated(before: str) -> bool:
     return False
 
 
+_TIMES = frozenset({"minute", "hour", "day", "week", "month", "year"})
+
+
+def _is_only_unit(named: NamedStatement) -> bool:
+    """Return whether each mention is a unit of time after a number, as in "within five Working Days"."""
+    text = named.statement.text
+    units = [find_numbers(f"2 {text[slice(*it)].split()[-1]}") for it in named.local_mentions]
+    if not units or not all(len(found) == 1 and found[0].measure in _TIMES for found in units):
+        return False
+    ends = [one.end for one in find_numbers(text)]
+    return all(
+        any(end <= start and not text[end:start].strip(" )") for end in ends) for start, _ in named.local_mentions
+    )
+
+
 def _is_coordinated(before: str) -> bool:
     """Return whether the text before a name contains only other names of the same list: "Loans, Cards and"."""
     *names, last = _COORDINATION.split(before)
@@ -373,6 +389,8 @@ class SentenceField:
     def _scored(self, named: NamedStatement, search_score: float) -> FieldCandidate | None:
         statement = named.statement
         if len(statement.text) > _MAX_STATEMENT_LENGTH or statement.only_names or _MAIL_HEADER.match(statement.text):
+            return None
+        if not named.under_heading and _is_only_unit(named):
             return None
         if who := _responsible(named, self._answers):
             return FieldCandidate(statement, _STATES, who.value, who)
