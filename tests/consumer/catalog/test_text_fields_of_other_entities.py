@@ -12,7 +12,7 @@ from elt_llm_consumer.sentences.words import CueMatcher
 from elt_llm_query.understanding.aliases import NO_ALIASES
 from row_jobs.contexts import corpus_of
 
-_NAMES = ["Ladder", "Hire Book", "Permit", "Case File", "Old Case File"]
+_NAMES = ["Ladder", "Hire Book", "Permit", "Case File", "Old Case File", "Working Day"]
 
 
 def _cell(name: str, field: str, text: str) -> Cell:
@@ -60,6 +60,7 @@ def test_statements_about_the_requested_entity_are_found(field: str, text: str) 
         ("lifecycle_states", "A boat without a Permit must be closed."),
         ("lifecycle_states", "The gate is opened with a Permit."),
         ("lifecycle_states", "A Permit must be shown before work begins."),
+        ("lifecycle_states", "The Clerk reports a forged Permit within 72 hours of becoming aware of it."),
         ("lifecycle_states", "A person with a Permit is warned, fined or let off."),
         ("lifecycle_states", "The clerk is told if a Permit is lost, stolen or damaged."),
         ("governance_rules", "A Permit is given, refused, withdrawn or gone."),
@@ -77,6 +78,14 @@ def test_statements_about_the_requested_entity_are_found(field: str, text: str) 
 )
 def test_statements_about_other_entities_are_not_found(field: str, text: str) -> None:
     assert _cell("Permit", field, text).verdict == "absent"
+
+
+def test_a_unit_of_time_after_a_number_is_no_rule_about_the_unit() -> None:
+    assert (
+        _cell("Working Day", "business_rules", "The form must be signed within ten Working Days.").verdict == "absent"
+    )
+    assert _cell("Working Day", "business_rules", "No form may be signed on a Working Day.").verdict == "found"
+    assert _cell("Case File", "business_rules", "The Clerk must keep ten Case Files.").verdict == "found"
 
 
 @pytest.mark.parametrize(

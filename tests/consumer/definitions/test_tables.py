@@ -72,6 +72,26 @@ def test_columns_of_synonyms_and_related_terms_give_the_aliases_and_the_see_also
     assert (second.aliases, second.see_also) == ((), ())
 
 
+@pytest.mark.parametrize(
+    ("meaning", "aliases"),
+    [
+        ("The list of all patients. Also called Patient Master Index.", ("Patient Master Index",)),
+        (
+            "The list of patients; also known as the “patient list” or Patient Roll.",
+            ("patient list", "Patient Roll"),
+        ),
+        ("Die Liste aller Patienten. Auch Patientenkartei genannt.", ("Patientenkartei",)),
+        ("The list of all patients. Also called by the Registrar when a patient dies.", ()),
+        ("The list of a register, also called Patient Roll, that the Clerk keeps.", ()),
+    ],
+)
+def test_a_sentence_of_a_definition_that_only_gives_other_names_gives_the_aliases(
+    meaning: str, aliases: tuple[str, ...]
+) -> None:
+    (found,) = definitions_in(f"| Term | Meaning |\n|---|---|\n| Patient Index | {meaning} |\n")
+    assert found.aliases == aliases
+
+
 def test_a_definition_table_cell_that_only_refers_to_a_rule_is_a_reference() -> None:
     _, found = definitions_in("Term | Meaning\nStore | A place of goods.\nDepot | See Store\n")
     assert (found.pattern, found.refers_to) == ("reference", "Store")

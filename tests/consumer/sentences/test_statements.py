@@ -81,6 +81,15 @@ def test_the_content_of_a_statement_starts_after_its_number() -> None:
     assert {one.headings for one in found} == {("First part",)}
 
 
+def test_the_content_of_a_statement_has_no_footnote_marks() -> None:
+    found = _read("- Files stay for 25 years.[3]\n- Logs go at once[2].\n- Call argv[1] first; see [5].\n")
+    assert [one.content for one in found] == [
+        "Files stay for 25 years.",
+        "Logs go at once.",
+        "Call argv[1] first; see [5].",
+    ]
+
+
 def test_the_function_bare_title_removes_the_number_of_a_heading() -> None:
     titles = ["D7 Dual Registration", "Schedule 1: Fees", "3.2 Loans.", "## Grounds", "Team Sheets"]
     assert [bare_title(title) for title in titles] == ["Dual Registration", "Fees", "Loans", "Grounds", "Team Sheets"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from elt_llm_core.text.languages import word_pattern
 from elt_llm_core.text.languages import words as language_words
 from elt_llm_core.text.outline import Span
+from elt_llm_query.grounding.rules import find_numbers
 
 from elt_llm_consumer.catalog.mentions import NamedStatement
 from elt_llm_consumer.jobs.sections import CatalogField
@@ -42,6 +43,7 @@ _STATE_OF = word_pattern(r"(?<!\w)@states@\s{1,3}(?:of|von)(?:\s\w{1,6})?\s{1,3}
 _CONDITION = word_pattern(r"(?<!\w)@if@(?:\s{1,3}\w{1,10}){0,2}\s{1,3}$", re.IGNORECASE)
 _CONDITIONAL = word_pattern(r"(?<!\w)(?:@if@|@except@)\s", re.IGNORECASE)
 _IN_CONDITION = word_pattern(r"(?<!\w)@if@\s[^,;:]{0,200}$", re.IGNORECASE)
+_AWARE = re.compile(r"\s{1,3}aware(?!\w)")  # "becoming aware of a Leak" is no state of the leak
 _BRACKETS = re.compile(r"^\s{0,3}(?:\([^()]{1,80}\)\s{0,3})?$")
 
 
@@ -259,6 +261,21 @@ def _is_unstated(before: str) -> bool:
     return False
 
 
+_TIMES = frozenset({"minute", "hour", "day", "week", "month", "year"})
+
+
+def _is_only_unit(named: NamedStatement) -> bool:
+    """Return whether each mention is a unit of time after a number, as in "within five Working Days"."""
+    text = named.statement.text
+    units = [find_numbers(f"2 {text[slice(*it)].split()[-1]}") for it in named.local_mentions]
+    if not units or not all(len(found) == 1 and found[0].measure in _TIMES for found in units):
+        return False
+    ends = [one.end for one in find_numbers(text)]
+    return all(
+        any(end <= start and not text[end:start].strip(" )") for end in ends) for start, _ in named.local_mentions
+    )
+
+
 def _is_coordinated(before: str) -> bool:
     """Return whether the text before a name contains only other names of the same list: "Loans, Cards and"."""
     *names, last = _COORDINATION.split(before)
@@ -373,6 +390,8 @@ class SentenceField:
         statement = named.statement
         if len(statement.text) > _MAX_STATEMENT_LENGTH or statement.only_names or _MAIL_HEADER.match(statement.text):
             return None
+        if not named.under_heading and _is_only_unit(named):
+            return None
         if who := _responsible(named, self._answers):
             return FieldCandidate(statement, _STATES, who.value, who)
         cues = self._cue_spans(named)
@@ -412,6 +431,7 @@ class SentenceField:
         """Return the spans of the cue words about the entity's own lifecycle, and of the list of its states."""
         statement = named.statement
         text, offset, own_states = statement.text, statement.offset, _states_of(named)
+        cues = [cue for cue in cues if not _AWARE.match(text, cue[1])]
         if statement.cells:
             return cues
         if not named.mentions:

@@ -115,6 +115,9 @@ _BULLET: Final = re.compile(r"[-*+•–▪◦‣●○■□·]\s")
 _MAX_BEFORE_TERM = 8  # maximum characters of a bullet and quotes before a term
 # The bars between the lines of a table cell that extends over several rows.
 _BARS = re.compile(r"\s\|(?=\s|$)|\n\s{0,20}\|")
+_NAME_IN_BODY: Final = pattern("name_in_body")
+_NAMES_BETWEEN: Final = pattern("names_between")
+_NAME_MARKS: Final = "\"“”'‘’„*_ "
 _DEFAULT = GlossarySection()
 
 
@@ -236,6 +239,14 @@ def _is_inside(draft: DefinitionDraft, bodies: Sequence[Span]) -> bool:
     return number >= 0 and draft.term[0] < bodies[number][1]
 
 
+def _names_in_body(body: str) -> Iterator[str]:
+    """Yield the names in the sentences "Also called X or Y." of a definition; they are in quotes or capitalized."""
+    for found in _NAME_IN_BODY.finditer(body):
+        names = _NAMES_BETWEEN.split(found["en"] or found["de"])
+        if all(name[:1].isupper() or name[:1] in _NAME_MARKS for name in names):
+            yield from (name.strip(_NAME_MARKS) for name in names if len(name.split()) <= _MAX_TERM_WORDS)
+
+
 def _definition(layout: DocumentLayout, draft: DefinitionDraft) -> Definition:
     text = layout.text
     term = trim_span(text, *draft.term)
@@ -256,7 +267,7 @@ def _definition(layout: DocumentLayout, draft: DefinitionDraft) -> Definition:
         draft.body,
         short,
         one_line(draft.refers_to),
-        tuple(one_line(alias) for alias in draft.aliases),
+        tuple(dict.fromkeys(one_line(alias) for alias in (*draft.aliases, *_names_in_body(one_line(body))))),
         tuple(one_line(other) for other in draft.see_also),
         draft.listed,
         draft.unsure,

@@ -13,6 +13,10 @@ _TITLE_LABEL = re.compile(r"^(?:[A-Za-z]+ \w{1,4}: |[A-Z]{0,3}\d[\w.]{0,10}[.:)]
 _PAGE_NUMBER = re.compile(r"^[ivxlc\d]{1,6}$")
 # A row of a table of contents: "A3 Definitions | 8", "Fees .......... 12".
 _CONTENTS_ROW = re.compile(r"[^\n]{1,300}?(?:\||\.{3,200}|\t)[ .]{0,200}\d{1,4}\s{0,3}\|?\s{0,3}$")
+# The mark of a footnote after a sentence or before its full stop; "see [3]" and "list[1] is" are none.
+_FOOTNOTE = re.compile(
+    r"(?<=[^\W_][.,;:!?)\"'\u201d\u2019])\[[1-9]\d{0,2}\](?=\s|$)|(?<=[^\W\d_]{2})\[[1-9]\d{0,2}\](?=\.?$)"
+)
 _MIN_CONTENTS = 3  # minimum number of rows of a table of contents
 
 
@@ -54,10 +58,10 @@ class TextStatement:
 
     @property
     def content(self) -> str:
-        """The statement on one line without its number; a table row as "first cell: other cells"."""
+        """The statement on one line without its number and footnote marks; a table row as "first cell: other cells"."""
         cells = [cell for cell in self.cells if cell.text]
         if not cells:
-            return " ".join(self.text[self.offset :].split())
+            return " ".join(_FOOTNOTE.sub("", self.text[self.offset :].rstrip()).split())
         headed = len(cells) > len(("first", "other"))
         others = [f"{cell.header}: {cell.text}" if headed and cell.header else cell.text for cell in cells[1:]]
         return " ".join(": ".join(filter(None, [cells[0].text, "; ".join(others)])).split())
