@@ -21,7 +21,7 @@ _LEAST_COVERAGE = 0.5  # of the question's topic, by a sentence with another val
 _FEWEST_SHARED = 2  # words of the question in both sentences
 _PATTERNS = PatternFile(__file__)
 _ASKING = " ".join(_PATTERNS.words("asks_value"))
-_NUMBERED = re.compile(r"\W*([A-Z]?\d{1,4}(?:\.\d{1,4}){1,4})\b")
+_NUMBERED = re.compile(r"\W{0,12}([A-Z]?\d{1,4}(?:\.\d{1,4}){1,4})\b")
 
 
 def find_other_values(
