@@ -1,13 +1,17 @@
-"""Expand the macros that a LaTeX file defines, since kreuzberg leaves out what it does not know."""
+"""Prepare LaTeX for kreuzberg, which leaves out macros, and text on the line of a heading, list or table."""
 
 import re
 
 from elt_llm_ingest.parsing.document_builder import list_names
 
-_TOKEN = re.compile(
+# Comments and text to be shown as it is, in which commands mean nothing.
+_LITERAL = (
     r"%[^\n]*|\\verb\*?(?P<mark>[^A-Za-z\s*])[^\n]{0,500}?(?P=mark)"
     r"|\\begin\{(?P<verbatim>verbatim\*?|Verbatim|lstlisting|minted|comment)\}"
-    r"|\\(?P<define>(?:re)?newcommand|providecommand|def)(?![A-Za-z@])\*?|\\(?P<name>[A-Za-z@]+)(?:\{\}|\\(?=\s))?|\\.",
+)
+_TOKEN = re.compile(
+    _LITERAL + r"|\\(?P<define>(?:re)?newcommand|providecommand|def)(?![A-Za-z@])\*?"
+    r"|\\(?P<name>[A-Za-z@]+)(?:\{\}|\\(?=\s))?|\\.",
     re.DOTALL,
 )
 _DEFINED = re.compile(
@@ -17,9 +21,8 @@ _NOT_TEXT = re.compile(r"\\[A-Za-z@]+\*?|#\d|[^\w]")
 _COMMENT = re.compile(r"(?<!\\)%[^\n]*\n?")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _BLOCK = re.compile(
-    r"%[^\n]*|\\verb\*?(?P<mark>[^A-Za-z\s*])[^\n]{0,500}?(?P=mark)"
-    r"|\\begin\{(?P<verbatim>verbatim\*?|Verbatim|lstlisting|minted|comment)\}"
-    r"|\\(?P<edge>begin|end)\{(?P<name>(?:tabular[x*]?|longtable|itemize|enumerate|description|quote|document)\*?)\}"
+    _LITERAL
+    + r"|\\(?P<edge>begin|end)\{(?P<name>(?:tabular[x*]?|longtable|itemize|enumerate|description|quote|document)\*?)\}"
     r"|\\(?P<heading>(?:sub){0,2}section|chapter)\*?(?=[\[{])|(?P<item>\\item)(?![A-Za-z])|(?P<row>\\\\)|\\.",
     re.DOTALL,
 )
