@@ -38,8 +38,8 @@ def find_other_values(
     if question.kind == "yes_no" or given is None:
         return []
     text, values = given
-    known, own = [*values, *find_numbers(question.text)], context.stems(text)
-    topic = [term for term in question.terms if term not in context.stems(_ASKING)]
+    known, own, asking = [*values, *find_numbers(question.text)], context.stems(text), context.stems(_ASKING)
+    topic = [term for term in question.terms if term not in asking]
     subject = [term for term in topic if match_term(term, own)]
     found: list[ScoredSentence] = []
     for one in scored if len(subject) >= _FEWEST_SHARED else ():
