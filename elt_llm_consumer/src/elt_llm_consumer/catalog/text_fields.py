@@ -258,8 +258,8 @@ def _table_cell(values: Sequence[FieldCandidate]) -> Cell:
 
 def _value_words(value: str, names: Names) -> frozenset[str]:
     """Return the words by which a value is compared with another; those of an alias or a translation are equal."""
-    classes = _ENGLISH_CLASSES
-    forms = (" ".join(classes.get(word.casefold(), word) for word in form.split()) for form in names.forms(value))
+    split = (form.split() for form in names.forms(value))
+    forms = (" ".join(_ENGLISH_CLASSES.get(word.casefold(), word) for word in form) for form in split)
     key = frozenset(min(map(names.key, forms)))
     return key - _FILLING or key
 
