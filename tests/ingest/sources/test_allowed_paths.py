@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,7 @@ class OpenedPaths:
 
 @pytest.fixture(scope="module")
 def hooked() -> OpenedPaths:
+    import_module("elt_llm_core.index.chroma")  # its import reads /proc/stat
     opened_paths = OpenedPaths()
     sys.addaudithook(opened_paths.record)
     return opened_paths
