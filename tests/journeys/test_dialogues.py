@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 from processes.command_line import PROJECT, run_process
 from processes.demonstration import Demo
+from sampling import sampled
 
-DIALOGUES = [
-    json.loads(line) for line in (PROJECT / "samples" / "dialogues.jsonl").read_text(encoding="utf-8").splitlines()
-]
+_LINES = (PROJECT / "samples" / "dialogues.jsonl").read_text(encoding="utf-8").splitlines()
+DIALOGUES = [json.loads(line) for line in sampled(_LINES, 24)]
 
 
 @pytest.fixture(scope="module")
 def turns(demo: Demo) -> list[dict[str, Any]]:
-    """All dialogues, asked in one conversation, so that even a dialogue's first question has earlier turns."""
+    """The dialogues, asked in one conversation, so that even a dialogue's first question has earlier turns."""
     typed = "".join(f"{dialogue['first']}\n{dialogue['second']}\n" for dialogue in DIALOGUES)
     ended = run_process("chat", "-c", "demo", "--json", folder=demo.folder, typed=typed)
     assert ended.code == 0, ended.err

@@ -232,3 +232,13 @@ def test_a_coverage_job_without_an_enterprise_model_or_documents_is_refused_and_
     with pytest.raises(UsageError, match="needs an enterprise model and texts") as raised:
         CoverageJob(context_of(texts, model=model))
     assert "sources.model" in raised.value.hint
+
+
+def test_an_absent_entity_that_the_texts_may_spell_otherwise_gets_a_note_with_that_spelling() -> None:
+    texts = {"handbook.md": "# Giving\n\nEach Donor gets a letter.\n"}
+    result = result_of(context_of(texts, model=model_of({"Charity": ["Doner", "Vessel"]}, [])))
+    notes = {row.name: row.cells["coverage"].note for row in result.table("coverage").rows}
+    assert notes["Doner"] == (
+        "Neither the name nor an alias appears in the texts. Perhaps the texts write “Donor”: handbook.md."
+    )
+    assert "Perhaps" not in notes["Vessel"]

@@ -33,6 +33,7 @@ from elt_llm_consumer.names.joins import (
     term_items,
     term_name_key,
 )
+from elt_llm_consumer.names.mention_index import find_other_spellings
 from elt_llm_consumer.names.names import Names, name_key
 from elt_llm_consumer.sentences.statements import read_statements
 from elt_llm_consumer.sentences.words import finite_verbs
@@ -143,6 +144,14 @@ class CatalogIndex:
         return StatementIndex(
             read_statements(self.context.corpus), Names(names, Aliases((*self.aliases.groups, *records)))
         )
+
+    @cached_property
+    def other_spellings(self) -> Mapping[str, str]:
+        """Notes on other spellings that the texts may have of entities which they neither define nor name."""
+        linked = {pair.left for pair in self.to_terms.joins}
+        names = [one.name for one in self.entities if one.id not in linked]
+        unnamed = [name for name in names if not any(one.mentions for one in self.statements.of(name))]
+        return find_other_spellings(self.context.corpus, self.names, unnamed)
 
     @cached_property
     def amended_rules(self) -> AmendedRules:

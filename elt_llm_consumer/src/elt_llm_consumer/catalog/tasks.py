@@ -293,7 +293,9 @@ class EntityTask(_CatalogTask):
             return _source_cell("BOTH", (*in_model, term.definitions[0].evidence), note)
         named = [one for one in self._index.statements.of(self.name) if one.mentions]
         if not named:
-            return _source_cell("MODEL_ONLY", in_model, "The texts do not name this entity of the enterprise model.")
+            lacking = "The texts do not name this entity of the enterprise model."
+            cell = _source_cell("MODEL_ONLY", in_model, lacking)
+            return with_note(cell, self._index.other_spellings.get(self.name, ""))
         best = next((one for one in named if one.certain), named[0])
         mention = best.statement.document.evidence(*best.mentions[0], 1.0 if best.certain else _MENTION_SCORE)
         return _source_cell("BOTH", (*in_model, mention), "The texts name this entity of the enterprise model.")

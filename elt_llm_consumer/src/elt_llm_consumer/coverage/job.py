@@ -40,7 +40,7 @@ from elt_llm_consumer.names.joins import (
     term_items,
     term_name_key,
 )
-from elt_llm_consumer.names.mention_index import MentionIndex, MentionStatement
+from elt_llm_consumer.names.mention_index import MentionIndex, MentionStatement, find_other_spellings
 from elt_llm_consumer.names.names import Names
 
 COVERAGE_CLASSES: tuple[CoverageClass, ...] = get_args(CoverageClass)
@@ -120,7 +120,10 @@ class CoverageTask(RowTask):
         mentions: MentionIndex,
         definitions: Sequence[Definition],
         rules: RuleWords,
+        spelling: str = "",
     ) -> None:
+        """`spelling` is a note on another spelling of the name in the texts."""
+        self._spelling = spelling
         self._context, self._model, self._entity, self._rules = context, model, entity, rules
         self._statements, self._headings = mentions.of(entity.name), mentions.headed(entity.name)
         self._defined_at = tuple(definition.evidence for definition in definitions)
@@ -157,7 +160,7 @@ class CoverageTask(RowTask):
     def _class(self, measured: CoverageMeasure, evidence: Sequence[Evidence], scores: Sequence[float]) -> Cell:
         name = coverage_class(measured, self._section.thresholds)
         if name == "ABSENT" or not evidence:
-            note = "Neither the name nor an alias appears in the texts."
+            note = f"Neither the name nor an alias appears in the texts. {self._spelling}".strip()
             if scores:
                 note += f" {len(scores)} chunks are similar to it, the nearest with a cosine of {max(scores):.2f}."
             return inferred_cell(name, note)
@@ -208,8 +211,17 @@ class CoverageJob:
             pair.left: [one for one in self._definitions.get(pair.right, []) if one.gives_meaning]
             for pair in self._joined.joins
         }
+        known, linked = self._mentions, {pair.left for pair in self._joined.joins}
+        unnamed = [
+            one.name
+            for one in self._entities
+            if one.id not in linked and not (known.of(one.name) or known.headed(one.name))
+        ]
+        spelt = find_other_spellings(self._context.corpus, self._names, unnamed)
         return [
-            CoverageTask(self._context, self._model, one, self._mentions, joined.get(one.id, ()), self._rules)
+            CoverageTask(
+                self._context, self._model, one, known, joined.get(one.id, ()), self._rules, spelt.get(one.name, "")
+            )
             for one in self._entities
         ]
 

@@ -1,14 +1,15 @@
 """An index of the statements that mention each name, built in one pass over each document."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from elt_llm_query.grounding.sentences import TextPiece
 
+from elt_llm_consumer.definitions.layout import one_line
 from elt_llm_consumer.evidence import Evidence
 from elt_llm_consumer.jobs.corpus import Corpus, CorpusDocument
-from elt_llm_consumer.names.names import Mention, Names
+from elt_llm_consumer.names.names import Mention, Names, name_tokens
 from elt_llm_consumer.sentences.statements import is_contents_row
 
 _SURE, _UNSURE = 1.0, 0.5
@@ -79,3 +80,21 @@ class MentionIndex:
                 (self._stating if states else self._headed).setdefault(self._key(name), []).append(statement)
             found = found or bool(within)
         return found
+
+
+def find_other_spellings(corpus: Corpus, names: Names, unnamed: Iterable[str]) -> Mapping[str, str]:
+    """Return a note for each name that the texts lack but may spell otherwise, with the first such words and place.
+
+    A single word counts only with a capital letter within a sentence: "sample" is not a spelling of "Simple".
+    """
+    wanted = list(unnamed)
+    texts = [document.text for document in corpus.documents] if wanted else []
+    vocabulary = {token.key for text in texts for token in name_tokens(text)}
+    forms = {form: name for name in wanted for form in names.other_spellings(name, vocabulary)}
+    found: dict[str, str] = {}
+    for document in corpus.documents if forms else ():
+        for one in Names(forms).mentions(document.text):
+            if one.certain:
+                place = document.evidence(one.start, one.end, _UNSURE).place
+                found.setdefault(forms[one.name], f"Perhaps the texts write “{one_line(one.written)}”: {place}.")
+    return found

@@ -7,7 +7,8 @@ both names must have the same head noun.
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from importlib.resources import files
@@ -133,6 +134,7 @@ _FILLING = language_words("articles", ["en"])
 _LIKELY = 0.85
 _UNLIKELY = 0.6  # factor for letter similarity, which is used only to rank names that do not match
 _MIN_LETTERS = 6
+_MIN_SLIP = 5
 _TWO_SLIPS = 10  # minimum letters of a word in which two letters may be misspelt
 _CODE_LETTERS = (2, 6)
 
@@ -200,6 +202,13 @@ def _word_match(one: str, other: str) -> float:
         return 0.0
     slips = OSA.distance(one, other)
     return 1 - slips / (shorter + slips) if slips == 1 or (slips == 2 and shorter >= _TWO_SLIPS) else 0.0
+
+
+def _is_slip(one: str, other: str) -> bool:
+    """Return whether two words of five letters or more differ by one slip, or by two if they have ten or more."""
+    shorter = min(len(one), len(other))
+    most = 0 if shorter < _MIN_SLIP or one[0] != other[0] else 1 if shorter < _TWO_SLIPS else 2
+    return one.isalpha() and other.isalpha() and 0 < OSA.distance(one, other, score_cutoff=most) <= most
 
 
 def _initials_likeness(left: Sequence[str], right: Sequence[str], written: tuple[str, str]) -> float:
@@ -303,6 +312,22 @@ class Names:
             return Likeness(round(score, 4), "fuzzy")
         letters = _UNLIKELY * fuzz.WRatio(*sorted((" ".join(one), " ".join(other)))) / 100
         return Likeness(round(max(score, letters), 4), "none")
+
+    def other_spellings(self, name: str, vocabulary: AbstractSet[str]) -> Iterator[str]:
+        """Yield spellings of a name that texts with this vocabulary (word keys) may have instead.
+
+        One word is spelt slightly differently ("Doner", "donor"), is two words in the texts ("Dataset", "data set"), or
+        has an alias ("FOI Log", "Freedom of Information Log").
+        """
+        key = self.key(name)
+        for position, word in enumerate(key):
+            instead = [form for group in self._groups.get((word,), ()) for form in group if self.key(form) != (word,)]
+            if word not in vocabulary:
+                instead += sorted(other for other in vocabulary if _is_slip(word, other))
+                halves = ((word[:end], word[end:]) for end in range(_SHORT, len(word) - _SHORT + 1))
+                instead += [" ".join(parts) for parts in halves if vocabulary.issuperset(parts)]
+            for other in instead:
+                yield " ".join((*key[:position], other, *key[position + 1 :]))
 
     def mentions(self, text: str) -> list[Mention]:
         """Return the mentions in order. Of overlapping mentions, the first is kept; at the same start, the longest."""
