@@ -93,7 +93,7 @@ def find_other_spellings(corpus: Corpus, names: Names, unnamed: Iterable[str]) -
     forms = {form: name for name in wanted for form in names.other_spellings(name, vocabulary)}
     found: dict[str, str] = {}
     for document in corpus.documents if forms else ():
-        for one in Names(forms).mentions(document.text):
+        for one in names.only(forms).mentions(document.text):
             if one.certain:
                 place = document.evidence(one.start, one.end, _UNSURE).place
                 found.setdefault(forms[one.name], f"Perhaps the texts write “{one_line(one.written)}”: {place}.")

@@ -325,7 +325,7 @@ class Names:
             if word not in vocabulary:
                 instead += sorted(other for other in vocabulary if _is_slip(word, other))
                 halves = ((word[:end], word[end:]) for end in range(_SHORT, len(word) - _SHORT + 1))
-                instead += [" ".join(parts) for parts in halves if vocabulary.issuperset(parts)]
+                instead += [" ".join(parts) for parts in halves if set(parts) <= vocabulary]
             for other in instead:
                 yield " ".join((*key[:position], other, *key[position + 1 :]))
 
