@@ -70,6 +70,7 @@ def test_an_asked_limit_is_compared_with_the_limit_in_the_text(question: str, te
         ("Can 12 readers copy maps?", "Readers may copy maps in groups of 8."),
         ("Can readers from Bergen copy maps?", "Readers may copy maps."),
         ("Must readers copy maps?", "Readers may copy maps."),
+        ("Must readers register maps?", "Readers should usually register maps."),
         ("Is the reading room heated?", "The reading room is heated."),
         ("How can readers copy maps?", "Readers may copy maps."),
         ("Can readers copy maps?", "Readers that do not copy maps get a ticket."),

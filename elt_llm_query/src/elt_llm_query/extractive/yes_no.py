@@ -112,6 +112,9 @@ def _verdict(context: ScoringContext, sentence: ScoredSentence) -> Verdict | Non
     if denied and (has["unless"] or text != written):  # "need not be sent at once, within a week at the latest"
         return None
     if _PATTERNS["asks_duty"].search(asked):
+        advice = _PATTERNS["recommends"]
+        if not advice.search(asked):
+            has["requires"] = bool(_PATTERNS["requires"].search(advice.sub(" ", clause)))
         return "no" if denied or has["needless"] else "yes" if has["requires"] else None
     if _PATTERNS["asks_leave"].search(asked):
         return None if has["needless"] else "no" if denied else "yes" if has["allows"] else None
