@@ -78,6 +78,6 @@ def test_a_llama_index_retriever_works_with_the_docstore(generation: Generation)
     retriever = BM25Retriever.from_defaults(docstore=generation_docstore(generation), similarity_top_k=every)
     wanted = generation.nodes(generation.ids[:1])[0]
     found = retriever.retrieve(wanted.text)
-    # LlamaIndex orders equal scores at random, so that the wanted node may be behind several others.
-    best = [one.node.node_id for one in found if one.score == found[0].score]
+    # LlamaIndex adds up scores and orders nodes at random: equally good nodes differ in their last digits and places.
+    best = [one.node.node_id for one in found if one.score == pytest.approx(found[0].score)]
     assert wanted.node_id in best
