@@ -8,7 +8,7 @@ from load.clients import LoadMeasurements
 from load.run import LoadBench
 from processes.command_line import FAKE
 
-_MOST_ROUNDS = 40  # runs of two seconds each, because a busy machine takes long to publish
+_MOST_ROUNDS = 40  # runs of a second each, because a busy machine takes long to publish
 
 
 def editions(rounds: Sequence[tuple[LoadMeasurements, LoadMeasurements]]) -> set[int]:
@@ -24,11 +24,11 @@ def test_each_answer_comes_from_one_generation_while_generations_are_published_a
     with bench.server() as (process, clients):
         writer.pause = 0.0
         with writer.running():
-            rounds = [bench.paced(process, clients, 4, 2.0)]
+            rounds = [bench.paced(process, clients, 4, 1.0)]
             while len(editions(rounds)) < 2 and len(rounds) < _MOST_ROUNDS:
-                rounds.append(bench.paced(process, clients, 4, 2.0))
+                rounds.append(bench.paced(process, clients, 4, 1.0))
         closed = bench.closed(clients, 4, 1.0)
-        beside = bench.beside_slow_ones(process, clients, 5, 2.0)
+        beside = bench.beside_slow_ones(process, clients, 5, 1.0)
         bench.memory(process, clients, 0.5, 1.5)
     assert not writer.failures
     assert len(editions(rounds)) > 1, "nothing was published meanwhile"

@@ -20,7 +20,7 @@ _NEWS = {"news.md": "# News\n\nThe Zebrafinch Trophy was founded in 2031 and is 
 @pytest.fixture
 def one(sample_folder: Path, tmp_path: Path) -> Iterator[AnsweringServer]:
     """Start a separate server with slow answers."""
-    with answering(sample_folder, tmp_path / "project", " ".join([ANSWER] * 20)) as server:
+    with answering(sample_folder, tmp_path / "project", " ".join([ANSWER] * 10)) as server:
         yield server
 
 
