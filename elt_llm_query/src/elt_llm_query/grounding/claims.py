@@ -142,6 +142,11 @@ class AlignmentSlot:
         return any(token.name or token.number for token in (*self.ours, *self.theirs))
 
     @property
+    def words(self) -> bool:
+        """Whether one content word is in place of one other: "landlord" of "tenant"."""
+        return len(self.ours) == len(self.theirs) == 1
+
+    @property
     def nouns(self) -> bool:
         """Whether both the claim and the source have a capitalised word here that does not start the sentence.
 
@@ -155,14 +160,16 @@ class Alignment:
     """The differences between a claim and a source sentence, aligned word by word.
 
     `slots` are the positions where each has content words that the other lacks. `pairs` are all positions where a
-    single word is in place of another single word: ("before", "after"). `crossed` is true if two names or numbers have
-    exchanged positions, `denied` if only one of claim and source contains a negation.
+    single word is in place of another single word: ("before", "after"). `crossed` is true if two names, numbers or
+    words have exchanged positions, `denied` if only one of claim and source contains a negation, and `near` if most
+    words are the same in the same order.
     """
 
     slots: tuple[AlignmentSlot, ...]
     pairs: tuple[tuple[SentenceToken, SentenceToken], ...]
     crossed: bool
     denied: bool
+    near: bool = False
 
 
 def align_claim(claim: ParsedSentence, source: ParsedSentence) -> Alignment:
@@ -186,6 +193,7 @@ def align_claim(claim: ParsedSentence, source: ParsedSentence) -> Alignment:
         tuple((mine[0], other[0]) for mine, other in apart if len(mine) == len(other) == 1),
         crossed=near and same_voice and _has_crossed_names(apart),
         denied=near and sum(token.denies for tokens in few for token in tokens) % 2 == 1,
+        near=shared >= 0.7 * max(len(ours), len(theirs)),
     )
 
 

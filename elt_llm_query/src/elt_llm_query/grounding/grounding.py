@@ -302,7 +302,9 @@ class SupportFinder:
             other_force=other_force,
             exchanged=max(exchange_score(claim, one.sentence) for one in sentences),
             swapped=any(one.crossed for one in aligned) or any(roles_swapped(claim, one.sentence) for one in sentences),
-            replaced=tuple(slot for slot in aligned[0].slots if slot.proper or self._is_other_noun(slot)),
+            replaced=tuple(
+                slot for slot in aligned[0].slots if slot.proper or self._is_other_word(slot, near=aligned[0].near)
+            ),
             traded=min(_lacking_names(claim, sentences[0].sentence), _lacking_names(sentences[0].sentence, claim)),
         )
 
@@ -337,12 +339,13 @@ class SupportFinder:
         refers = any(_PRONOUNS & one.words or {token.word for token in one.tokens[:1]} & _DEFINITE for one in parsed)
         return "beside" if refers and any(_has_name(one.before, frozenset(), token) for one in sentences) else "missing"
 
-    def _is_other_noun(self, slot: AlignmentSlot) -> bool:
-        """Whether the claim has another noun than the source at this position, and not merely a synonym.
+    def _is_other_word(self, slot: AlignmentSlot, *, near: bool) -> bool:
+        """Whether the claim has another noun or, if most words are the same (`near`), another word than the source.
 
         A word of the claim that occurs nowhere in the chunks may be a synonym, so the result is then False.
         """
-        return slot.nouns and any(match_term(stem, self._sources.stems) for token in slot.ours for stem in token.stems)
+        stems = (stem for token in slot.ours for stem in token.stems)
+        return (slot.nouns or (near and slot.words)) and any(match_term(stem, self._sources.stems) for stem in stems)
 
     def _contrary(
         self, claim: ParsedSentence, sentences: Sequence[SourceSentence], aligned: Sequence[Alignment]
