@@ -71,6 +71,33 @@ def test_a_sentence_that_differs_from_the_source_in_one_fact_is_marked_with_a_re
     assert reason in " ".join(sentence.reasons)
 
 
+LEASE = (
+    "The tenant pays the rent on the third day of each month. The tenant may end the lease with a notice of 60 days. "
+    "The landlord may end the lease with a notice of 90 days. The tenant may keep one cat. Dogs are not allowed. "
+    "The landlord returns the deposit within 28 days after the tenant has left."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", True),
+    [
+        ("The landlord pays the rent on the third day of each month.", False),
+        ("The tenant may end the lease with a notice of 90 days.", False),
+        ("The landlord may end the lease with a notice of 60 days.", False),
+        ("The tenant may keep one dog.", False),
+        ("The tenant returns the deposit within 28 days after the landlord has left.", False),
+        ("On the third day of each month, the tenant pays the rent.", True),
+        ("The tenant may end the lease with a notice of 60 days, and the landlord with a notice of 90 days.", True),
+        ("The landlord hands back the deposit within 28 days after the tenant has left.", True),
+    ],
+)
+def test_a_sentence_with_another_word_of_the_chunks_in_the_place_of_one_is_not_supported(
+    text: str, supported: bool
+) -> None:
+    grounded = ground_answer(text, [make_chunk(LEASE)], FakeEmbedding(256), KeywordTokeniser())
+    assert (grounded.sentences[0].verdict == "supported") == (verdict == True), grounded.sentences[0]
+
+
 def test_a_claim_that_no_source_mentions_is_unsupported() -> None:
     assert _verdict("The gardener plants tulips every spring near the gate.") == "unsupported"
     assert ground_answer("Anything.", [], FakeEmbedding(64), KeywordTokeniser()).sentences[0].verdict == "unsupported"

@@ -191,24 +191,21 @@ def align_claim(claim: ParsedSentence, source: ParsedSentence) -> Alignment:
     return Alignment(
         tuple(filter(None, slots)),
         tuple((mine[0], other[0]) for mine, other in apart if len(mine) == len(other) == 1),
-        crossed=near and same_voice and _has_crossed_names(apart),
+        crossed=near and same_voice and _has_crossed(apart),
         denied=near and sum(token.denies for tokens in few for token in tokens) % 2 == 1,
-        near=shared >= 0.7 * max(len(ours), len(theirs)),
+        near=near,
     )
 
 
-def _has_crossed_names(apart: Sequence[tuple[Sequence[SentenceToken], Sequence[SentenceToken]]]) -> bool:
-    moved = [(_proper(mine) - _proper(other), _proper(other) - _proper(mine)) for mine, other in apart]
+def _has_crossed(apart: Sequence[tuple[Sequence[SentenceToken], Sequence[SentenceToken]]]) -> bool:
+    """Whether two names, numbers or other content words have exchanged places."""
+    sides = [({_key(token) for token in side if token.stems or token.number} for side in pair) for pair in apart]
+    moved = [(mine - other, other - mine) for mine, other in sides]
     return any(
         one & other_gone and gone & other
         for position, (one, gone) in enumerate(moved)
         for other, other_gone in moved[position + 1 :]
     )
-
-
-def _proper(tokens: Sequence[SentenceToken]) -> set[str]:
-    """Return the numbers and the capitalised words that do not start the sentence: names and, in German, nouns."""
-    return {token.word for token in tokens if token.number or _capital(token)}
 
 
 def _capital(token: SentenceToken) -> bool:
