@@ -79,7 +79,7 @@ LEASE = (
 
 
 @pytest.mark.parametrize(
-    ("text", True),
+    ("text", "supported"),
     [
         ("The landlord pays the rent on the third day of each month.", False),
         ("The tenant may end the lease with a notice of 90 days.", False),
@@ -95,7 +95,7 @@ def test_a_sentence_with_another_word_of_the_chunks_in_the_place_of_one_is_not_s
     text: str, supported: bool
 ) -> None:
     grounded = ground_answer(text, [make_chunk(LEASE)], FakeEmbedding(256), KeywordTokeniser())
-    assert (grounded.sentences[0].verdict == "supported") == (verdict == True), grounded.sentences[0]
+    assert (grounded.sentences[0].verdict == "supported") is supported, grounded.sentences[0]
 
 
 def test_a_claim_that_no_source_mentions_is_unsupported() -> None:
