@@ -12,6 +12,7 @@ from typing import ClassVar
 import pytest
 from elt_llm_core.collection.lifecycle import drop
 from elt_llm_core.errors import FingerprintMismatch, ModelUnavailable, UnknownCollection, UsageError
+from elt_llm_core.models.factory import create_embedding
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.results import QueryResult
 from elt_llm_core.settings.tree import (
@@ -159,6 +160,18 @@ def test_a_prefix_selects_every_collection_whose_name_starts_with_the_prefix(dat
         assert result.citations[0].collection == "port-south"
     with opened(data_dir, "port-south", prefixes=["port-"]) as engine:
         assert len(engine.ask(TALL).metadata["generations"]) == 2
+
+
+def test_a_refused_question_in_another_language_than_the_texts_names_the_extra_that_would_help(tmp_path: Path) -> None:
+    text = "# Mast\n\nThe mast is twelve metres tall. It was made of the wood of a pine, and it is part of the ship.\n"
+    model, folder = create_embedding(Settings()), write_files(tmp_path / "ship", {"mast.md": text})
+    run_ingest(tmp_path / "data", folder, collection="ship", embedding=model)
+    with open_engine(Settings(), tmp_path / "data", ["ship"], embedding=model) as engine:
+        german, english = engine.ask("Wer hat das Rathaus gebaut?"), engine.ask("Who is the mayor?")
+    assert not german.answered
+    assert not english.answered
+    assert "multilingual-e5-small, and run elt-llm ingest -c ship --rebuild." in " ".join(german.notes)
+    assert "multilingual" not in " ".join(english.notes)
 
 
 def test_a_name_or_prefix_that_matches_nothing_is_refused(data_dir: Path) -> None:

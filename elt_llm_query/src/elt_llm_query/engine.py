@@ -47,6 +47,7 @@ from elt_llm_query.synthesis.events import (
     replay_events,
 )
 from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases, load_aliases
+from elt_llm_query.understanding.language_note import language_notes
 from elt_llm_query.understanding.routing import concerns_models, has_only_fact_sheets
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ class Engine(Closeable):
         Every answer contains `notes` and, if not empty, `without_model`, a note on why no language model is in use.
         Only the first answer contains the calibration's notes.
         """
-        models = _as_models(embedding)
+        models = self._embeddings = _as_models(embedding)
         self._resources, self._closed = ExitStack(), False
         self._notes = tuple(notes)
         self._calibration, self._first_notes = calibration, calibration.notes
@@ -339,6 +340,7 @@ class Engine(Closeable):
     def _result(self, question: str, found: SearchResult, answer: Answer, log: StageLog, started: float) -> QueryResult:
         writes = self._writer is not None
         notes = [*found.notes, *answer.notes, *settings_without_effect(self._settings, writes=writes)]
+        notes += [] if answer.answered else language_notes(question, found.chunks, self._embeddings)
         notes += self._first_notes
         self._first_notes = ()
         notes += [self._without_model] if self._without_model else []

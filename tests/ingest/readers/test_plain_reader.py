@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from elt_llm_core.errors import UnreadableDocument
+from elt_llm_core.text.outline import Outline
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
 from elt_llm_ingest.readers.plain import PlainTextReader
 
@@ -82,6 +83,18 @@ def test_a_line_that_consists_only_of_punctuation_is_not_a_heading(tmp_path: Pat
     document = _read(tmp_path, f"Above.\n\n{line}\n\nBelow.\n".encode())
     assert document.text == f"Above.\n\n{line}\n\nBelow.\n"
     assert document.sections == ()
+
+
+def test_a_heading_between_two_lines_is_above_one_that_is_underlined_with_the_same_character(tmp_path: Path) -> None:
+    line = "-" * 40
+    chapters = [
+        f"{line}\n{letter}.          {title}\n{line}\n\nWords.\n\n"
+        for letter, title in (("A", "FLOOR   PLAN"), ("B", "ROOMS"))
+    ]
+    text = f"Contents\n--------\nA to B.\n\n{chapters[0]}Keys for the desk\n{line}\n\nTurn it.\n\n{chapters[1]}"
+    document = _read(tmp_path, text.encode())
+    assert Outline((), document.sections).section_at(text.index("Turn")) == "A. FLOOR PLAN > Keys for the desk"
+    assert Outline((), document.sections).section_at(text.rindex("Words")) == "B. ROOMS"
 
 
 def test_an_underlined_line_within_the_text_of_a_numbered_section_is_not_a_heading(tmp_path: Path) -> None:

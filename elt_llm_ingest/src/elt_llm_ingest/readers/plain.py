@@ -22,7 +22,7 @@ class PlainTextReader(DocumentReader):
     """Reads .txt, .text and .rst files. The text is unchanged, except that form feeds become line ends."""
 
     name: ClassVar[str] = "plain"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is not text."""
@@ -42,13 +42,15 @@ class _Outline:
         self.text = text
         self.blocks: list[Block] = []
         self.sections: list[Section] = []
-        self.underlines: list[str] = []
+        self.underlines: list[str] = []  # the styles of underlined headings, by level
+        self.boxes: frozenset[str | None] = frozenset()  # the characters of lines both above and below a heading
         self.is_underlined = False
         self.numbered_indent: int | None = None  # the smallest one, in a text with numbered headings
 
     def parse(self) -> tuple[tuple[Block, ...], tuple[Section, ...]]:
         paragraphs = paragraph_spans(self.text)
         self.is_underlined = sum(map(self._looks_underlined, paragraphs)) >= _MIN_UNDERLINED
+        self.boxes = frozenset(map(self._box, paragraphs))
         numbered = [lines[0] for lines in paragraphs if len(lines) == 1 and numbered_level(self._line(lines[0]))]
         if len(numbered) >= _MIN_NUMBERED:
             self.numbered_indent = min(map(self._indent, numbered))
@@ -65,7 +67,7 @@ class _Outline:
         else:
             return 0
         titles = [self._line(line).strip() for line in lines[:count] if not underline_character(self._line(line))]
-        self.sections.append(Section(lines[0][0], level, " ".join(titles)))
+        self.sections.append(Section(lines[0][0], level, " ".join(" ".join(titles).split())))
         self.blocks.append(Block(lines[0][0], lines[count - 1][1], "heading"))
         return count
 
@@ -87,11 +89,20 @@ class _Outline:
         below = texts[1:] if underline_character(texts[0]) else texts
         return len(below) > 1 and bool(underline_character(below[1])) and len(below[1]) >= min(len(below[0]), _ENOUGH)
 
+    def _box(self, lines: list[tuple[int, int]]) -> str | None:
+        """Return the character of the lines above and below the first heading of a paragraph, or None."""
+        marks = [underline_character(self._line(line)) for line in lines[:3]]
+        return marks[0] if len(marks) > 2 and not marks[1] and marks[0] == marks[2] else None
+
     def _line(self, span: tuple[int, int]) -> str:
         return self.text[span[0] : span[1]]
 
     def _underlined(self, lines: list[tuple[int, int]]) -> int | None:
-        """Return the level of an underlined heading, or None. Each new style of underline gets the next level."""
+        """Return the level of an underlined heading, or None.
+
+        Each new style of underline gets the next level. A heading between two lines is above one with the same line
+        only below it.
+        """
         over = underline_character(self._line(lines[0]))
         title = lines[1] if over else lines[0]
         under = lines[2] if over and len(lines) > 2 else lines[1]
@@ -101,8 +112,9 @@ class _Outline:
         if len(self._line(under).strip()) < min(len(self._line(title).strip()), _ENOUGH):
             return None
         key = mark + (over or "")
-        if key not in self.underlines:
-            self.underlines.append(key)
+        for style in (mark * 2, key) if mark in self.boxes else (key,):
+            if style not in self.underlines:
+                self.underlines.append(style)
         return self.underlines.index(key) + 1
 
     def _body(self, lines: list[tuple[int, int]]) -> None:

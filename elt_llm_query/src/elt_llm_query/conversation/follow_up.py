@@ -14,6 +14,7 @@ from elt_llm_core.text.languages import load_language
 from elt_llm_core.text.normalise import fold, words
 from elt_llm_core.text.stems import KeywordTokeniser
 
+from elt_llm_query.conversation.exchange import is_living, is_plural, is_verb, name_owner, swap_noun, swap_verb
 from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import MONTHS, numbers_of, parse_question, question_language
 
@@ -194,21 +195,39 @@ def _german_phrases(preposition: str, phrase: str) -> str:
 def swap_subject(fragment: str, last: str) -> str:
     """Replace the subject: "What does a loan cost?" and "a transfer" give "What does a transfer cost?".
 
-    A name is not inserted into a question that has names: the subject may be of another kind than the name.
+    A name is not inserted into a question that has names: the subject may be of another kind than the name. A verb is
+    no subject.
     """
     other_name = _only_name(fragment, last) and _names_in(last)
-    if other_name or _PATTERNS["preposition"].match(fragment) or _PATTERNS["asks"].match(fragment):
+    if other_name or is_verb(fragment) or _PATTERNS["preposition"].match(fragment) or _PATTERNS["asks"].match(fragment):
         return ""
     for name in ("english", "who", "german_auxiliary", "german"):
         if match := _PATTERNS[name].match(last):
             start, end = match.span("subject")
+            if not _fits_subject(fragment, match["subject"], question_language(last)):
+                return ""
             replaced = _replace_span(last, start, end, fragment)
             if re.match(r"an?\s", fragment, re.IGNORECASE):  # "are" becomes "is" before a singular
                 return _PATTERNS["plural_verb"].sub(lambda verb: _SINGULAR[verb[1]], last[:start]) + replaced[start:]
             return replaced
-    if re.match(r"the\b", fragment, re.IGNORECASE) and (match := _PATTERNS["what_is"].match(last)):
+    # "What is the fee for the sauna?" contains two nouns that "the pool" could replace.
+    match = _PATTERNS["what_is"].match(last) if re.match(r"the\b", fragment, re.IGNORECASE) else None
+    if match and not re.search(r"\bthe\b", last[match.end() :], re.IGNORECASE):
         return _replace_span(last, *match.span("subject"), fragment)
     return ""
+
+
+def _fits_subject(fragment: str, subject: str, language: str) -> bool:
+    """Return whether a fragment may replace a subject.
+
+    "Transfers" does not fit the article of "a loan", and only a person or an animal replaces "I".
+    """
+    if _PATTERNS["actor"].fullmatch(subject):
+        return is_living(fragment, language)
+    article = _PATTERNS["leading_article"].match(subject)
+    if not article or _PATTERNS["leading_article"].match(fragment):
+        return True
+    return language == "en" and (article[0].strip().lower() == "the" or not is_plural(fragment))
 
 
 def swap_question_word(asking: str, last: str) -> str:
@@ -285,7 +304,11 @@ def _swap_part(
     if may_be_name:
         rules.append(("another name in the same question", swap_name))
     if may_be_subject and not _has_verb(fragment) and len(_content(fragment, tokeniser)) <= _MOST_EXCHANGED:
-        rules.append(("another subject of the same question", swap_subject))
+        rules += [
+            ("another verb in the same question", swap_verb),
+            ("another noun in the same question", swap_noun),
+            ("another subject of the same question", swap_subject),
+        ]
     named = {word for name in parse_question(fragment, tokeniser).names for word in words(name)}
     stems = set(tokeniser.stems(fragment)) - set(tokeniser.stems("one ones"))
     for rule, swap in rules:
@@ -352,15 +375,29 @@ def _add_topic(rest: str, last: EarlierTurn, tokeniser: KeywordTokeniser) -> Rew
     surfaces = parse_question(_PATTERNS["measure"].sub("", last.question), tokeniser).surfaces
     content = dict.fromkeys(word for word in surfaces if not _PATTERNS["asking"].fullmatch(fold(word)))
     topic = " ".join(list(content)[:_MOST_TOPIC]) or next(iter(last.topics), "")
+    if owner := name_owner(rest.rstrip("?!. "), last.question):
+        return RewrittenQuestion(f"What about {owner}?", "with the last topic")
     if not topic:
         return RewrittenQuestion(rest)
     return RewrittenQuestion(f"{rest.rstrip('?!. ')} ({topic})?", "with the last topic")
 
 
 def _append_fragment(rest: str, last: EarlierTurn, tokeniser: KeywordTokeniser) -> RewrittenQuestion:
+    """Append words that replace nothing for certain.
+
+    Before them comes "what about", so that the question means nothing else. After a question for "yes" or "no", only
+    its topic is kept: its answer would be that of the earlier question.
+    """
     if _has_verb(rest):
         return _add_topic(rest, last, tokeniser)
     added = rest.rstrip("?!. ")
-    is_known = set(words(added)) <= set(words(last.question))
-    appended = last.question if is_known else f"{last.question.rstrip('?!. ')}, {added}?"
-    return RewrittenQuestion(appended, "the last question, about this")
+    asked = last.question.rstrip("?!. ")
+    rule = "the last question, about this"
+    if set(words(added)) <= set(words(last.question)):
+        return RewrittenQuestion(last.question, rule)
+    if _PATTERNS["preposition"].match(rest) and not _PATTERNS["ends_in_phrase"].search(asked):
+        return RewrittenQuestion(f"{asked}, {added}?", rule)
+    about = "und" if question_language(asked) == "de" else "what about"
+    if parse_question(asked).kind == "yes_no":
+        return _add_topic(f"{about.capitalize()} {added}", last, tokeniser)
+    return RewrittenQuestion(f"{asked}: {about} {added}?", rule)
