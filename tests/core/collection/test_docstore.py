@@ -74,10 +74,8 @@ def test_writing_to_the_docstore_is_refused(generation: Generation) -> None:
 
 
 def test_a_llama_index_retriever_works_with_the_docstore(generation: Generation) -> None:
-    every = len(generation.ids)
-    retriever = BM25Retriever.from_defaults(docstore=generation_docstore(generation), similarity_top_k=every)
-    wanted = generation.nodes(generation.ids[:1])[0]
-    found = retriever.retrieve(wanted.text)
-    # LlamaIndex adds up scores and orders nodes at random: equally good nodes differ in their last digits and places.
-    best = [one.node.node_id for one in found if one.score == pytest.approx(found[0].score)]
-    assert wanted.node_id in best
+    retriever = BM25Retriever.from_defaults(docstore=generation_docstore(generation), similarity_top_k=1)
+    _, words = generation.nodes(generation.ids[:1])[0].text.split(": ")
+    # The number before the words is no help: LlamaIndex also reads the time in the metadata, which may contain it.
+    [found] = retriever.retrieve(words)
+    assert found.node.get_content().endswith(words)
