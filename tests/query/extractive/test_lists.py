@@ -155,6 +155,28 @@ def test_a_list_is_quoted_whole_if_one_of_its_items_is_the_best_sentence_by_far(
     assert answer.text == document.replace("\n\n", "\n").strip() + " [1]"
 
 
+def test_a_quote_that_starts_with_a_term_above_its_indented_definition_contains_the_whole_definition() -> None:
+    document = (
+        "Strength\n  Abbreviated to Str. Increases the load of the lift\n  and of the stage.\n\nDexterity\n  Speed.\n"
+    )
+    chunk = part("Strength\n  Abbreviated to Str.", document)
+    answer = ask("What does Strength do?", chunk, document=document, outline=Outline())
+    assert answer.text == "Strength: Abbreviated to Str. Increases the load of the lift and of the stage. [1]"
+    assert answer.citations[0].excerpt == document[: document.index("\n\n")]
+
+
+@pytest.mark.parametrize("text", ["- Bring a towel\n  Ask for soap.", "Members can lift\n  the bell with a rope."])
+def test_an_indented_line_of_a_list_item_or_of_a_sentence_is_not_read_as_a_definition(text: str) -> None:
+    answer = ask("Who can lift or bring?", part(text, text), document=text, outline=Outline())
+    assert answer.text == f"{' '.join(text.split())} [1]"
+
+
+def test_a_block_with_aligned_columns_keeps_its_lines() -> None:
+    block = "35 b  Acoustic Room     59 c  Ride Room\n36 d  Bass Room         60 e  High Room"
+    answer = ask("Which room has number 36?", part(block, block), document=block, outline=Outline())
+    assert answer.text == "35 b Acoustic Room 59 c Ride Room\n36 d Bass Room 60 e High Room [1]"
+
+
 def test_a_wrapped_line_that_starts_with_a_word_in_brackets_is_not_read_as_a_list_item() -> None:
     document = "Visitors can lift the small bell with the rope or\n(get) the big bell with the winch.\n"
     answer = ask("Who can lift the bell?", part(document.strip(), document), document=document, outline=Outline())

@@ -25,7 +25,14 @@ from elt_llm_query.extractive.confidence import (
 )
 from elt_llm_query.extractive.conflicts import AMENDED, OTHER_VALUE, find_amendments, find_other_values
 from elt_llm_query.extractive.evidence import AnswerEvidence, gather_evidence, numbers_in_ranges
-from elt_llm_query.extractive.lists import DocumentReader, FoundList, best_list, with_announced
+from elt_llm_query.extractive.lists import (
+    DocumentReader,
+    FoundList,
+    best_list,
+    is_aligned,
+    with_announced,
+    with_definition,
+)
 from elt_llm_query.extractive.sentence_scores import ScoredSentence, ScoringContext, has_new_figure, score_sentences
 from elt_llm_query.extractive.yes_no import deciding_sentence, drop_other_limits, is_bare_reply, opening_word
 from elt_llm_query.grounding.citations import Quote, number_quotes
@@ -545,17 +552,19 @@ class ExtractiveAnswerer:
         return found if is_its_item or found.score >= best.cosine - _LIST_BEHIND else None
 
     def _completed(self, quote: Quote) -> Quote:
-        """Extend the quote to the start of its sentence, and by what it announces if it ends with a colon."""
+        """Extend the quote to the start of its sentence, and by a list, block or definition that starts in it."""
         quote = self._with_start(quote)
-        if quote.readable or not quote.words.endswith(":"):
+        if quote.readable:
             return quote
+        if is_aligned(quote.words):
+            return replace(quote, readable=strip_syntax(quote.words))
         after = quote.chunk.text[quote.end :]
         if self.read_document:
             text, outline = self.read_document(quote.chunk)
             end = quote.span[1]
             stop = next((section.start for section in outline.sections if section.start >= end), None)
             after = text[end:stop]
-        return with_announced(quote, after)
+        return with_announced(quote, after) if quote.words.endswith(":") else with_definition(quote, after)
 
     def _with_start(self, quote: Quote) -> Quote:
         """If the chunk starts in the middle of the quoted sentence, extend the quote to the start of the sentence."""

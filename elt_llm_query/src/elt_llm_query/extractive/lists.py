@@ -37,6 +37,9 @@ _COST_OF_RANK = 0.02  # is subtracted from the score for each rank of the chunk
 _MOST_BETWEEN = 12  # pieces of text between two numbered items of one list
 _NUMBER = re.compile(r"\(?(\d{1,3})[.)]\s")
 _FIRST = re.compile(r"[-*•\u2013·]\s|\(?(?:0?[01]|[aAiI])[.)]\s")
+_TERM = re.compile(r"([^\s-][^\n.!?:;,={}]{0,40})\n[ \t]+(?=[A-Z\u00c0-\u00de\"'])")
+_DEFINITION = re.compile(r"[^\n]*(?:\n[ \t]+\S[^\n]*){0,40}")
+_ALIGNED = re.compile(r"\S(?: {2,}|\t)\S")
 _MARKERS = (re.compile(r"[-*•\u2013·]\s"), _NUMBER, re.compile(r"\(?[a-zA-Z]{1,4}[.)]\s"))
 
 
@@ -151,6 +154,25 @@ def with_announced(quote: Quote, after: str) -> Quote:
     widened = quote.chunk.model_copy(update={"text": text, "span": (start, end + kept[-1].end)})
     prose = any(ITEM.match(piece.text) for piece in kept) or _ends_sentence(kept[-1])
     return Quote(widened, 0, len(text), "" if prose else strip_syntax(text))
+
+
+def with_definition(quote: Quote, after: str) -> Quote:
+    """Extend a quote that starts with a term above an indented definition to the end of it, and show "Term: ..."."""
+    term, found = _TERM.match(quote.words), _DEFINITION.match(after)
+    if not term or not found or ITEM.match(quote.words):
+        return quote
+    rest = found.group().rstrip()
+    rest = rest if len(quote.words) + len(rest) <= _LONGEST_ANNOUNCED else ""
+    start, end = quote.span
+    text = quote.words + rest
+    widened = quote.chunk.model_copy(update={"text": text, "span": (start, end + len(rest))})
+    return Quote(widened, 0, len(text), f"{term[1].strip()}: {' '.join(strip_syntax(text[term.end() :]).split())}")
+
+
+def is_aligned(text: str) -> bool:
+    """Return whether most lines of a text have columns that are aligned with blanks."""
+    lines = text.splitlines()
+    return len(lines) > 1 and sum(bool(_ALIGNED.search(line.strip())) for line in lines) > len(lines) / 2
 
 
 def _is_announced(before: Sequence[TextPiece], piece: TextPiece) -> bool:
