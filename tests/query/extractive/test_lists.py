@@ -119,6 +119,70 @@ def test_questions_for_a_single_fact_do_not_expect_a_list(question: str) -> None
     assert not parse_question(question).wants_list
 
 
+GROUPS = "Major:\n\n- the rent. It is due in May.\n- the chairs\n\nMinor:\n\n- the curtains"
+COMMAND = "make  menuconfig\n  make all"
+
+
+@pytest.mark.parametrize(
+    ("announced", "shown"),
+    [
+        (GROUPS, "Major:\n- the rent. It is due in May.\n- the chairs\nMinor:\n- the curtains"),
+        (COMMAND, "make menuconfig\nmake all"),
+        ("543\n\nmake all", "543\nmake all"),
+        ("Nobody but the warden decides.", "Nobody but the warden decides."),
+        ("- the rent\n\nOther matters depend on the day:", "- the rent"),
+    ],
+)
+def test_a_sentence_that_ends_with_a_colon_is_quoted_with_what_it_announces(announced: str, shown: str) -> None:
+    opening = "The following matters depend on the room:"
+    document = f"{opening}\n\n{announced}\n\nThe hall opens at nine.\n"
+    answer = ask("When do matters depend on the room?", part(opening, document), document=document, outline=Outline())
+    assert answer.text == f"{opening}\n{shown} [1]"
+
+
+def test_a_sentence_that_ends_with_a_colon_is_not_quoted_with_the_next_section() -> None:
+    opening, document = "The matters that depend on the room:", "The matters that depend on the room:\n\nThe hall\n"
+    outline = Outline((), [Section(document.index("The hall"), 1, "The hall")])
+    assert ask("When do matters depend?", part(opening, document), document=document, outline=outline).text == (
+        f"{opening} [1]"
+    )
+
+
+def test_a_list_is_quoted_whole_if_one_of_its_items_is_the_best_sentence_by_far() -> None:
+    document = "The steps are:\n\n- How do I add my own lesson file here: copy it\n- Press\n- Wait\n"
+    chunk = part("- How do I add my own lesson file here: copy it", document)
+    answer = ask("How do I add my own lesson file here?", chunk, document=document, outline=Outline())
+    assert answer.text == document.replace("\n\n", "\n").strip() + " [1]"
+
+
+def test_a_quote_that_starts_with_a_term_above_its_indented_definition_contains_the_whole_definition() -> None:
+    document = (
+        "Strength\n  Abbreviated to Str. Increases the load of the lift\n  and of the stage.\n\nDexterity\n  Speed.\n"
+    )
+    chunk = part("Strength\n  Abbreviated to Str.", document)
+    answer = ask("What does Strength do?", chunk, document=document, outline=Outline())
+    assert answer.text == "Strength: Abbreviated to Str. Increases the load of the lift and of the stage. [1]"
+    assert answer.citations[0].excerpt == document[: document.index("\n\n")]
+
+
+@pytest.mark.parametrize("text", ["- Bring a towel\n  Ask for soap.", "Members can lift\n  the bell with a rope."])
+def test_an_indented_line_of_a_list_item_or_of_a_sentence_is_not_read_as_a_definition(text: str) -> None:
+    answer = ask("Who can lift or bring?", part(text, text), document=text, outline=Outline())
+    assert answer.text == f"{' '.join(text.split())} [1]"
+
+
+def test_a_block_with_aligned_columns_keeps_its_lines() -> None:
+    block = "35 b  Acoustic Room     59 c  Ride Room\n36 d  Bass Room         60 e  High Room"
+    answer = ask("Which room has number 36?", part(block, block), document=block, outline=Outline())
+    assert answer.text == "35 b Acoustic Room 59 c Ride Room\n36 d Bass Room 60 e High Room [1]"
+
+
+def test_a_wrapped_line_that_starts_with_a_word_in_brackets_is_not_read_as_a_list_item() -> None:
+    document = "Visitors can lift the small bell with the rope or\n(get) the big bell with the winch.\n"
+    answer = ask("Who can lift the bell?", part(document.strip(), document), document=document, outline=Outline())
+    assert answer.text == f"{' '.join(document.split())} [1]"
+
+
 def test_a_quote_starts_at_the_start_of_its_sentence_even_if_its_chunk_starts_within_the_sentence() -> None:
     document = "Scripts are kept in the folder of the system and are run when the machine starts.\n"
     chunk = make_chunk(document[document.index("folder") :].strip(), start=document.index("folder"))

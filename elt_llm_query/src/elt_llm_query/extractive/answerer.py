@@ -25,13 +25,19 @@ from elt_llm_query.extractive.confidence import (
 )
 from elt_llm_query.extractive.conflicts import AMENDED, OTHER_VALUE, find_amendments, find_other_values
 from elt_llm_query.extractive.evidence import AnswerEvidence, gather_evidence, numbers_in_ranges
-from elt_llm_query.extractive.lists import DocumentReader, FoundList, best_list
+from elt_llm_query.extractive.lists import (
+    DocumentReader,
+    FoundList,
+    best_list,
+    is_aligned,
+    with_announced,
+    with_definition,
+)
 from elt_llm_query.extractive.sentence_scores import ScoredSentence, ScoringContext, has_new_figure, score_sentences
 from elt_llm_query.extractive.yes_no import deciding_sentence, drop_other_limits, is_bare_reply, opening_word
 from elt_llm_query.grounding.citations import Quote, number_quotes
 from elt_llm_query.grounding.claims import ContradictionFinder
 from elt_llm_query.grounding.sentences import (
-    ITEM,
     SentenceCandidate,
     TermWeights,
     columns_of_years,
@@ -64,8 +70,6 @@ _NEAR_DECIDING = 0.15  # a sentence that decides a yes-or-no question may score 
 _MOST_COMPARED_TERMS = 4  # words of each of two compared things: those nearest to "versus"
 _FARTHEST_COMPARED = 0.4  # a sentence about one of two compared things may score this much below the best
 _COST_OF_OTHER = 0.1  # of the score, for a sentence that names both compared things
-_MOST_ITEMS = 10  # items of a list that are quoted with its opening sentence
-_LONGEST_LIST = 900  # characters that are quoted of such a list
 _READ_CHUNKS = 8  # chunks that are quoted from
 _CLOSEST = 3  # sentences that a refusal cites
 _LONGEST_SENTENCE = 1000  # characters before a chunk in which its first sentence may start
@@ -76,7 +80,7 @@ _NOTHING_TO_QUOTE = "No chunk contains a sentence that can be quoted."
 _PATTERNS = PatternFile(__file__)
 Stems = Callable[[str], Sequence[str]]
 Scored = Sequence[ScoredSentence]
-_LIST_LINE = re.compile(r"\n(?=\s{0,40}(?:[-*•\u2013·]|\(?\w{1,3}[.)])\s)")
+_LINE = re.compile(r"\n\s*\n|\n(?=\s{0,40}(?:[-*•\u2013·]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,4})[.)])\s)")
 Turns = Sequence[tuple[str, str]]
 """Earlier questions as they were understood, each with its answer, oldest first."""
 
@@ -382,10 +386,7 @@ def _span_of(sentence: ScoredSentence, chunks: Sequence[RetrievedChunk]) -> tupl
 
 
 def quoted_spans(chosen: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]) -> list[Quote]:
-    """Quote the sentences. A sentence that introduces a short list ("Bring:") is quoted with the items of the list.
-
-    No quote lies entirely within another.
-    """
+    """Quote the sentences. No quote lies entirely within another."""
     quotes = [_quote_of(sentence, chunks[sentence.candidate.chunk]) for sentence in chosen]
     return [quote for position, quote in enumerate(quotes) if not _inside_another(position, quotes)]
 
@@ -396,33 +397,28 @@ def _quote_of(sentence: ScoredSentence, chunk: RetrievedChunk, years: Sequence[s
     if candidate.kind == "row":
         return Quote(chunk, start, end, row_as_text(candidate.lead, candidate.text, years))
     if is_bare_reply(candidate):  # "Yes, up to Under 16" is an answer only beside its question
-        return Quote(chunk, start, end, f"{strip_markup(candidate.topic)} {strip_syntax(candidate.text)}")
-    if not candidate.text.endswith(":"):
-        return Quote(chunk, start, end)
-    following = [span for span in sentence_spans(chunk.text) if span[0] >= end]
-    for item_start, item_end in following[:_MOST_ITEMS]:
-        if item_end - start > _LONGEST_LIST or not ITEM.match(chunk.text[item_start:item_end]):
-            break
-        end = item_end
+        return Quote(chunk, start, end, f"{strip_markup(candidate.topic)} {strip_markup(candidate.text)}")
     return Quote(chunk, start, end)
 
 
 def _with_title(quote: Quote) -> Quote:
     """Return the quote as a list item that starts with the title of its document."""
-    return replace(quote, readable=f"- {quote.chunk.source_title}: {quote.readable or strip_syntax(quote.words)}")
+    words = " ".join((quote.readable or strip_syntax(quote.words)).split())
+    return replace(quote, readable=f"- {quote.chunk.source_title}: {words}")
 
 
 def _inside_another(position: int, quotes: Sequence[Quote]) -> bool:
     quote = quotes[position]
     return any(
-        other.chunk.collection == quote.chunk.collection
-        and other.chunk.source_id == quote.chunk.source_id
-        and other.span[0] <= quote.span[0]
-        and quote.span[1] <= other.span[1]
-        and (other.span != quote.span or number < position)
+        _contains(other, quote) and (other.span != quote.span or number < position)
         for number, other in enumerate(quotes)
         if number != position
     )
+
+
+def _contains(outer: Quote, inner: Quote) -> bool:
+    same_document = (outer.chunk.collection, outer.chunk.source_id) == (inner.chunk.collection, inner.chunk.source_id)
+    return same_document and outer.span[0] <= inner.span[0] and inner.span[1] <= outer.span[1]
 
 
 @dataclass
@@ -545,13 +541,32 @@ class ExtractiveAnswerer:
     def _list_for(
         self, context: ScoringContext, chunks: Sequence[RetrievedChunk], best: ScoredSentence
     ) -> FoundList | None:
-        """Return the list that the question asks for, if one is as similar to the question as the best sentence."""
+        """Return the list that the question asks for, if the best sentence is its item or is hardly more similar."""
         if self.read_document is None or not context.question.wants_list:
             return None
         found = best_list(context, chunks, self.read_document)
-        return found if found and found.score >= max(_LEAST_LIST, best.cosine - _LIST_BEHIND) else None
+        if found is None or found.score < _LEAST_LIST:
+            return None
+        [best_quote] = quoted_spans([best], chunks)
+        is_its_item = found.announced and best.candidate.kind == "item" and _contains(found.quote(), best_quote)
+        return found if is_its_item or found.score >= best.cosine - _LIST_BEHIND else None
 
     def _completed(self, quote: Quote) -> Quote:
+        """Extend the quote to the start of its sentence, and by a list, block or definition that starts in it."""
+        quote = self._with_start(quote)
+        if quote.readable:
+            return quote
+        if is_aligned(quote.words):
+            return replace(quote, readable=strip_syntax(quote.words))
+        after = quote.chunk.text[quote.end :]
+        if self.read_document:
+            text, outline = self.read_document(quote.chunk)
+            end = quote.span[1]
+            stop = next((section.start for section in outline.sections if section.start >= end), None)
+            after = text[end:stop]
+        return with_announced(quote, after) if quote.words.endswith(":") else with_definition(quote, after)
+
+    def _with_start(self, quote: Quote) -> Quote:
         """If the chunk starts in the middle of the quoted sentence, extend the quote to the start of the sentence."""
         first = quote.span[0]
         if self.read_document is None or quote.start or not first or not quote.words[:1].islower():
@@ -571,10 +586,11 @@ class ExtractiveAnswerer:
         return self.embedding.multilingual and asked not in known
 
     def _write(self, quotes: Sequence[Quote], numbers: Sequence[int]) -> str:
-        """Join the quotes. Lists keep their lines, wrapped lines are joined, and table rows are readable text."""
+        """Join the quotes. Lists and blocks keep their lines, wrapped lines are joined, and rows are readable text."""
         texts = []
         for quote, number in zip(quotes, numbers, strict=True):
-            lines = [" ".join(line.split()) for line in _LIST_LINE.split(quote.readable or strip_syntax(quote.words))]
+            lines = quote.readable.splitlines() or _LINE.split(strip_syntax(quote.words))
+            lines = [" ".join(line.split()) for line in lines]
             texts.append("\n".join(filter(None, lines)) + (f" [{number}]" if self.cite else ""))
         # A row of a table does not end as a sentence does.
         in_lines = any("\n" in text for text in texts) or (len(texts) > 1 and any(quote.readable for quote in quotes))

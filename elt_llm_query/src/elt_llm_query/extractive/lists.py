@@ -14,13 +14,21 @@ from elt_llm_core.text.outline import Outline
 
 from elt_llm_query.extractive.sentence_scores import ScoringContext
 from elt_llm_query.grounding.citations import Quote
-from elt_llm_query.grounding.sentences import TextPiece, embed_truncated, split_pieces, strip_markup
+from elt_llm_query.grounding.sentences import (
+    ITEM,
+    TextPiece,
+    embed_truncated,
+    split_pieces,
+    strip_markup,
+    strip_syntax,
+)
 
 DocumentReader = Callable[[RetrievedChunk], tuple[str, Outline]]
 """A function that returns the text and the outline of a chunk's document."""
 
 _BEFORE = 2500  # characters before a chunk in which its lists may start
 _AFTER = 3000  # characters after a chunk in which its lists may end
+_LONGEST_ANNOUNCED = 900  # characters of a quoted sentence that ends with a colon, and of what it announces
 _FEWEST_ITEMS = 2
 _LONGEST_LIST = 2500  # characters
 _MOST_WORDS_AN_ITEM = 45  # on average; the numbered paragraphs of a law are longer, but do not list things
@@ -29,18 +37,25 @@ _COST_OF_RANK = 0.02  # is subtracted from the score for each rank of the chunk
 _MOST_BETWEEN = 12  # pieces of text between two numbered items of one list
 _NUMBER = re.compile(r"\(?(\d{1,3})[.)]\s")
 _FIRST = re.compile(r"[-*•\u2013·]\s|\(?(?:0?[01]|[aAiI])[.)]\s")
+_TERM = re.compile(r"([^\s-][^\n.!?:;,={}]{0,40})\n[ \t]+(?=[A-Z\u00c0-\u00de\"'])")
+_DEFINITION = re.compile(r"[^\n]*(?:\n[ \t]+\S[^\n]*){0,40}")
+_ALIGNED = re.compile(r"\S(?: {2,}|\t)\S")
 _MARKERS = (re.compile(r"[-*•\u2013·]\s"), _NUMBER, re.compile(r"\(?[a-zA-Z]{1,4}[.)]\s"))
 
 
 @dataclass(frozen=True)
 class FoundList:
-    """A list at start:end of its document, with its opening sentence ("Bring:") in `text`. `score` is about -1 to 1."""
+    """A list at start:end of its document, with its opening sentence ("Bring:") in `text`. `score` is about -1 to 1.
+
+    `announced` is whether it has an opening sentence.
+    """
 
     chunk: RetrievedChunk
     start: int
     end: int
     text: str
     score: float
+    announced: bool
 
     def quote(self) -> Quote:
         """Quote the whole list, which may extend beyond the chunk."""
@@ -66,8 +81,15 @@ def best_list(
     cosines = np.round(vectors.max(axis=1).reshape(-1, 2), 6)
     scores = cosines @ np.array([_WEIGHT_WHOLE, 1.0 - _WEIGHT_WHOLE])
     lists = [
-        FoundList(chunk, start, end, read_document(chunk)[0][start:end], float(score) - _COST_OF_RANK * rank)
-        for ((_, _, start, end), (rank, chunk, *_)), score in zip(found.items(), scores, strict=True)
+        FoundList(
+            chunk,
+            start,
+            end,
+            read_document(chunk)[0][start:end],
+            float(score) - _COST_OF_RANK * rank,
+            opening.endswith(":"),
+        )
+        for ((_, _, start, end), (rank, chunk, _, opening)), score in zip(found.items(), scores, strict=True)
     ]
     return max(lists, key=lambda one: one.score)
 
@@ -110,6 +132,64 @@ def lists_of(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int, str]]
         position += 1
         while position < after and _marker(pieces[position]) in (None, marker):
             position += 1
+
+
+def with_announced(quote: Quote, after: str) -> Quote:
+    """Extend a quote that ends with a colon ("Bring:") by what it announces. `after` is the text after the quote.
+
+    This is the list after it, also in groups with titles ("Minor:"), or else the next sentence or block of lines. A
+    block keeps its lines. The quote stays as it is if the first item or the block is too long.
+    """
+    kept: list[TextPiece] = []
+    for piece in split_pieces(after[: 2 * _LONGEST_ANNOUNCED], ()):
+        if len(quote.words) + piece.end > _LONGEST_ANNOUNCED or not _is_announced(kept, piece):
+            break
+        kept.append(piece)
+    while kept and kept[-1].text.endswith(":"):
+        kept.pop()
+    if not kept:
+        return quote
+    start, end = quote.span
+    text = quote.words + after[: kept[-1].end]
+    widened = quote.chunk.model_copy(update={"text": text, "span": (start, end + kept[-1].end)})
+    prose = any(ITEM.match(piece.text) for piece in kept) or _ends_sentence(kept[-1])
+    return Quote(widened, 0, len(text), "" if prose else strip_syntax(text))
+
+
+def with_definition(quote: Quote, after: str) -> Quote:
+    """Extend a quote that starts with a term above an indented definition to the end of it, and show "Term: ..."."""
+    term, found = _TERM.match(quote.words), _DEFINITION.match(after)
+    if not term or not found or ITEM.match(quote.words):
+        return quote
+    rest = found.group().rstrip()
+    rest = rest if len(quote.words) + len(rest) <= _LONGEST_ANNOUNCED else ""
+    start, end = quote.span
+    text = quote.words + rest
+    widened = quote.chunk.model_copy(update={"text": text, "span": (start, end + len(rest))})
+    return Quote(widened, 0, len(text), f"{term[1].strip()}: {' '.join(strip_syntax(text[term.end() :]).split())}")
+
+
+def is_aligned(text: str) -> bool:
+    """Return whether most lines of a text have columns that are aligned with blanks."""
+    lines = text.splitlines()
+    return len(lines) > 1 and sum(bool(_ALIGNED.search(line.strip())) for line in lines) > len(lines) / 2
+
+
+def _is_announced(before: Sequence[TextPiece], piece: TextPiece) -> bool:
+    """Return whether a sentence that ends with a colon announces this piece too, besides the pieces `before` it."""
+    # A number on a line of its own is that of a paragraph or page.
+    if not before or before[-1].text.endswith(":") or before[-1].text.isdecimal():
+        return True
+    in_list = any(ITEM.match(one.text) for one in before)
+    if in_list and ITEM.match(piece.text):
+        return True
+    if before[0].text.endswith(":") and piece.text.endswith(":"):
+        return True  # the title of a further group
+    return not piece.new_paragraph and (in_list or not _ends_sentence(before[-1]))
+
+
+def _ends_sentence(piece: TextPiece) -> bool:
+    return piece.text.endswith((".", "!", "?"))
 
 
 def _marker(piece: TextPiece) -> int | None:
