@@ -14,7 +14,6 @@ from elt_llm_core.text.languages import load_language
 from elt_llm_core.text.normalise import fold, words
 from elt_llm_core.text.stems import KeywordTokeniser
 
-from elt_llm_query.conversation.exchange import is_living, is_plural, is_verb, name_owner, swap_noun, swap_verb
 from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import MONTHS, numbers_of, parse_question, question_language
 
@@ -28,6 +27,17 @@ _SHORT_CONNECTED = 8  # the same, for a text that starts with "and" or "what abo
 _FEW_TERMS = 4  # content words; a pronoun in a longer question refers to the question itself
 _MOST_TOPIC = 8  # content words that are taken from an earlier question as its topic
 _MOST_EXCHANGED = 3  # content words in a new subject; more words form a separate question
+_LATIN = re.compile(r"[\da-zA-Z\u00c0-\u024f]")
+_NOUN_PLACES: Final = {
+    "en": ("plural_subject", "acting_subject", "single_subject", "object", "activity"),
+    "de": ("german_only_noun", "german_object"),
+}
+_KINDS_OF_NOUN: Final = {
+    "en": ("definite_plural", "definite", "indefinite", "bare", "activity_only"),
+    "de": ("german_definite", "german_indefinite", "german_bare"),
+}
+_LIVING: Final = {"en": "living", "de": "german_living"}
+_OWNER_PLACES: Final = ("last_of", "single_subject", "plural_subject", "acting_subject", "only_subject", "object")
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,80 @@ class RewrittenQuestion:
 
     text: str
     rule: str = ""
+
+
+def is_verb(fragment: str) -> bool:
+    """Return whether a text is a single verb that is hardly ever a noun, such as "buy" or "kaufen"."""
+    return any(_PATTERNS[name].fullmatch(fragment) for name in ("sure_verb", "german_infinitive", "german_finite"))
+
+
+def is_plural(fragment: str) -> bool:
+    """Return whether an English text ends in a plural noun."""
+    return bool(_PATTERNS["ends_in_plural"].search(fragment))
+
+
+def is_living(fragment: str, language: str) -> bool:
+    """Return whether a text contains a person or an animal, such as "the guests"."""
+    return bool(_PATTERNS[_LIVING[language]].search(fragment))
+
+
+def swap_verb(fragment: str, last: str) -> str:
+    """Replace the verb: "Can I sell things?" and "buy" give "Can I buy things?".
+
+    A verb that may also be a noun, such as "drink", replaces only a verb at the end, after a pronoun.
+    """
+    if question_language(last) == "de":
+        rules = (("german_infinitive", "german_last_verb"), ("german_finite", "german_second_verb"))
+    else:
+        rules = (("sure_verb", "verb_after_subject"), ("verb_or_noun", "last_verb"))
+    for kind, place in rules:
+        if _PATTERNS[kind].fullmatch(fragment) and (match := _PATTERNS[place].search(last)):
+            return _put(fragment, match, "verb")
+    return ""
+
+
+def swap_noun(fragment: str, last: str) -> str:
+    """Replace the only noun of a simple question: "How strong are trolls?" and "elves" give "How strong are elves?".
+
+    In other questions, a person or an animal replaces the only person or animal. Both nouns need the same kind of
+    article, or none, and an attribute such as "fees" replaces no noun.
+    """
+    language = question_language(last)
+    if _PATTERNS["attribute"].search(fragment):
+        return ""
+    for place in _NOUN_PLACES[language]:
+        match = _PATTERNS[place].search(last)
+        if match and _is_alike(match["noun"], fragment, language):
+            return _put(fragment, match, "noun")
+    if is_living(fragment, language):
+        found = list(_PATTERNS[_LIVING[language]].finditer(last))
+        if len(found) == 1 and found[0]["free"] and _is_alike(found[0]["noun"], fragment, language):
+            return _put(fragment, found[0], "noun")
+    return ""
+
+
+def name_owner(fragment: str, last: str) -> str:
+    """Replace "its" or "their" by its noun in an English question: "its discount" gives "the discount of the ticket".
+
+    Return an empty text if there is more in `fragment`, or if it is uncertain which noun is meant.
+    """
+    possessed = _PATTERNS["possessed"].fullmatch(fragment)
+    for place in _OWNER_PLACES if possessed else ():
+        match = _PATTERNS[place].search(last)
+        if possessed and match and bool(possessed["plural"]) == is_plural(match["noun"]):
+            return f"the {possessed['thing']} of {match['noun']}"
+    return ""
+
+
+def _is_alike(old: str, new: str, language: str) -> bool:
+    """Return whether two nouns have articles of the same kind, or none; without an article, both must be plural."""
+    kinds = (_PATTERNS[name] for name in _KINDS_OF_NOUN[language])
+    return any(kind.fullmatch(old) and kind.fullmatch(new) for kind in kinds)
+
+
+def _put(fragment: str, match: re.Match[str], group: str) -> str:
+    start, end = match.span(group)
+    return f"{match.string[:start]}{fragment}{match.string[end:]}"
 
 
 def swap_label(fragment: str, last: str) -> str:
@@ -329,6 +413,8 @@ def _without_connective(text: str) -> tuple[str, bool]:
 
 
 def _depends_on_earlier(rest: str, connected: bool, tokeniser: KeywordTokeniser) -> bool:
+    if " " in rest and not _LATIN.search(rest):  # the patterns know no other script
+        return False
     if _has_open_pronoun(rest, tokeniser):
         return len(_content(rest, tokeniser)) <= _FEW_TERMS
     if len(rest.split()) > (_SHORT_CONNECTED if connected else _SHORT) or (

@@ -240,16 +240,21 @@ def drop_other_rows(question: ParsedQuestion, scored: Scored) -> list[ScoredSent
 
     If one named cell contains another ("Total assets" and "Total"), only the longer one counts as named.
     """
-    text = fold(question.text)
-    labels = {fold(row_label(one.candidate.text)) for one in scored if one.candidate.kind == "row"}
-    named = {label for label in labels if label and re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text)}
-    named -= {label for label in named for other in named if label != other and label in other}
+    named = _named_labels(question, scored)
 
     def is_named(sentence: ScoredSentence) -> bool:
         return fold(row_label(sentence.candidate.text)) in named
 
     tables = {_table_of(one) for one in scored if one.candidate.kind == "row" and is_named(one)}
     return [one for one in scored if _table_of(one) not in tables or is_named(one)]
+
+
+def _named_labels(question: ParsedQuestion, scored: Scored) -> set[str]:
+    """Return the folded first cells of rows that the question names, without those within a longer one."""
+    text = fold(question.text)
+    labels = {fold(row_label(one.candidate.text)) for one in scored if one.candidate.kind == "row"}
+    named = {label for label in labels if label and re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text)}
+    return named - {label for label in named for other in named if label != other and label in other}
 
 
 def drop_rows_of_other_values(question: ParsedQuestion, scored: Scored) -> Scored:
@@ -491,7 +496,9 @@ class ExtractiveAnswerer:
     ) -> tuple[list[Quote], str]:
         """Return the quotes, and "Yes. " or "No. " if one of the best sentences decides a yes-or-no question."""
         question = context.question
-        if asked_row := find_asked_row(question, scored, chunks, self.tokeniser.stems):
+        asked_row = find_asked_row(question, scored, chunks, self.tokeniser.stems)
+        # One row answers only one part of a question, and one of two things that it names.
+        if asked_row and len(question.parts) < 2 and len(_named_labels(question, scored)) < 2:
             return [_quote_of(asked_row, chunks[asked_row.candidate.chunk], years_in(question.text))], ""
         if question.asks_documents:
             named = best_of_each_document(scored, chunks)
