@@ -111,7 +111,7 @@ _SMALL: Final = alternatives(word_list("skipped_in_initials"))
 _PROPER_NAME: Final = re.compile(
     rf"(?:(?i:{_SMALL})\s+)?(?P<name>[A-ZÄÖÜ][\w'’/-]*(?:\s+(?:(?:{_SMALL})\s+){{0,3}}[A-ZÄÖÜ\d][\w'’/-]*)+)"
 )
-_BULLET: Final = re.compile(r"[-*+•–▪◦‣●○■□·]\s")
+_BULLET: Final = re.compile(r"[-*+•–—▪◦‣●○■□·]\s")
 _MAX_BEFORE_TERM = 8  # maximum characters of a bullet and quotes before a term
 # The bars between the lines of a table cell that extends over several rows.
 _BARS = re.compile(r"\s\|(?=\s|$)|\n\s{0,20}\|")

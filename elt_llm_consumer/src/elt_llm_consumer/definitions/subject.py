@@ -21,7 +21,7 @@ from elt_llm_consumer.definitions.vocabulary import (
     pattern,
 )
 
-_ITEM_MARK: Final = re.compile(r"(?:[-*+•–▪◦‣●○■□·](?=\s)|\(?[A-Za-z0-9]{1,4}[.)](?=\s)|\([A-Za-z0-9]{1,5}\))\s*")
+_ITEM_MARK: Final = re.compile(r"(?:[-*+•–—▪◦‣●○■□·](?=\s)|\(?[A-Za-z0-9]{1,4}[.)](?=\s)|\([A-Za-z0-9]{1,5}\))\s*")
 _RULE_LABEL: Final = pattern("rule_label")
 _RULE_NUMBER: Final = re.compile(r"(?:[A-Z]{1,3}\d{1,3}|\d{1,3})\.?\s+(?=[A-Z\"“„'‘«*_])")
 _LEAD_IN: Final = pattern("lead_in")
