@@ -274,6 +274,8 @@ class EntryReader:
         # In the indented text below a term, a tab is only a wide blank.
         if self._layout.is_row(below) and (below.indent <= line.indent or "|" in below.text):
             return None
+        if number and not line.apart and self._goes_on(lines[number - 1], line):
+            return None
         term = _bare_term(line)
         colon = _MARKDOWN_BODY.match(below.text)
         if below.indent > line.indent or colon:
@@ -289,6 +291,11 @@ class EntryReader:
         if is_interpretation_rule(line.text, self._layout.text[below.start : lines[last].end]):
             return None
         return ListEntry(self._draft(term, below.start, lines[last].end, 0.85), last + 1, "below")
+
+    def _goes_on(self, above: TextLine, line: TextLine) -> bool:
+        """Return whether a line without blank line above it is the end of the sentence on the line above."""
+        open_end = above.indent == line.indent and self._is_text(above) and not _FINAL.search(above.text)
+        return open_end and not self.is_alone(above)
 
     def usual_indent(self, lines: Sequence[TextLine]) -> int:
         """Return the indent of the terms in a list whose definitions are the more deeply indented lines below them.

@@ -30,6 +30,7 @@ _NAMED: Final = pattern("named_as_term")
 _OTHER_NAME: Final = pattern("other_name")
 _QUALIFIER: Final = pattern("qualifier")
 _OF_WHAT: Final = pattern("of_what")
+_OF_OWNER: Final = pattern("of_owner")
 _NOT_BODY: Final = pattern("not_body")
 _PREDICATE: Final = pattern("predicate")
 _PRACTICE: Final = pattern("practice")
@@ -123,7 +124,7 @@ def _marked_subject(text: str, quoted: "re.Match[str]", end: int, *, led: bool, 
     while (joined := _AND.match(text, place, end)) and (further := QUOTED_TERM.match(text, joined.end(), end)):
         terms.append(quoted_span(further))
         place = further.end()
-    rest, abbreviation, aliases = split_other_names(text[place:end], 0)
+    rest, abbreviation, aliases = split_other_names(_OF_OWNER.sub("", text[place:end]), 0)
     if rest.strip(" \n\t:,;–—-()*_"):
         return None
     terms = [span for span in terms if _is_term(text[span[0] : span[1]], marked=True)]
@@ -222,12 +223,12 @@ def defines(text: str, subject: DefinedSubject, kind: str, start: int, end: int,
     """Return whether text[start:end], the text after a verb, defines the subject.
 
     `kind` is the kind of verb, such as "is" or "includes". `region` means that the text is under a heading such as
-    "Definitions". If no words follow the verb, the definition is the list below, which a colon must introduce.
+    "Definitions". If no words follow the verb, the definition is the list below, which a colon or "’X’ means" introduces.
     """
     body = text[start:end]
     if not any(map(str.isalpha, body)):
         led_by_colon = text[max(0, start - 20) : start].rstrip(" \n\t-–—").endswith(":")
-        return subject.sure and kind not in ("is", "refers") and led_by_colon
+        return subject.sure and kind not in ("is", "refers") and (led_by_colon or (subject.marked and kind == "means"))
     if kind == "is":
         return _is_definition(text, subject, body, region=region)
     if kind in ("includes", "covers", "when"):
