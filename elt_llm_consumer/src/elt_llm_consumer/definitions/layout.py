@@ -200,6 +200,10 @@ class DocumentLayout:
             kept = kept[: max(0, line.start - start)] + kept[line.end - start :]
         return kept
 
+    def indent_at(self, offset: int) -> int:
+        """Return the indentation, in columns, of the line that contains `offset`."""
+        return self._all_lines[max(0, bisect_right(self._starts, offset) - 1)].indent
+
     def is_contents(self, line: str) -> bool:
         """Return whether a line belongs to a table of contents."""
         return bool(_CONTENTS.search(line))
