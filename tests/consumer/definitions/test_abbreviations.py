@@ -80,6 +80,7 @@ def test_a_term_in_brackets_means_the_whole_noun_phrase_with_its_infinitive(text
         ("The Board issues an order to appoint a clerk of works (the “Clerk”).", "a clerk of works", False),
         ("Goods are sent to the officer (the “Registrar”).", "the officer", False),
         ("The Club keeps letters from a guest of the house (the “Notice”).", "a guest of the house", True),
+        ("You may lock the hall or a part of the Works (a “Locked Place”) at night.", "a part of the Works", True),
         (
             "The agreement with the Council to lease the park (the “Park”) ends in May.",
             "The agreement with the Council to lease the park",

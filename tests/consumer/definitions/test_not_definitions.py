@@ -33,6 +33,8 @@ Im Folgenden wird die Lage der Stadt als „gut“ bezeichnet.|Wichtig ist, wer 
 "Good morning" is a phrase that is used by the porter.|Each order is a separate contract.
 The Council has the meaning of the word in mind.|A Fine is payable within a week.|The terms are defined in Part A.
 In this Code, you and your refer to the person who reads it.|The report is used to describe the year.
+Extraction or re-use of the whole or a large part of the Works into a new Register is a Derived Register that is free.
+Maybe there is a person who knows the answer.|A bit of a problem are parcels which were lost by the post.
 Below are a few facts that a log has.|Nachfolgend sind einige Angaben, die das Amt braucht.
 """
 

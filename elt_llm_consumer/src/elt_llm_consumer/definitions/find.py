@@ -288,7 +288,7 @@ _LINE_ENTRIES: Final = {
         r"(?:[-*+•]\s+)?[\"“'‘]?(?P<term>[^\W\d_][^:|–—\"”\n]{0,60}?)[\"”'’]?(?::\s|\s{1,3}(?:--?|[–—=])\s)"
     ),
 }
-# Entries such as "‘The Licence’:this Licence" and "`Work' Any work".
+# Entries such as "— 'The Licence':this Licence" and "`Work' Any work".
 _QUOTED_ENTRY: Final = re.compile(
     r"(?:[-*+•–—]\s+|(?:\d{1,3}\.){0,3}\d{0,3}[.)]?\s+)?[\"“„‘«`](?P<term>[^\"“”„‘’«»`:\n]{0,79}[^\"“”„‘’«»`:\n,.!?])[\"“”’»']"
     r"(?:\s(?:or|oder|ou|and/or)\s[\"“„‘«][^\"“”„‘’«»\n]{1,80}[\"“”’»])?\s{0,3}(?:[:–—=-]\s{0,3}(?=[^\W\d_])|\s(?=[A-ZÄÖÜ]))"

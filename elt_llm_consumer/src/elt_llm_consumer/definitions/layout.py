@@ -270,7 +270,7 @@ def _is_one_of_several(title: str, sections: Sequence[Section]) -> bool:
 
 
 def _without_first_line(piece: TextPiece) -> TextPiece:
-    first, _, rest = piece.text.partition("\n")
+    rest = piece.text.partition("\n")[2]
     if piece.kind == "heading" or not rest.strip():
         return piece
     start = len(piece.text) - len(rest.lstrip())
@@ -300,7 +300,7 @@ def _lines(text: str) -> Iterator[TextLine]:
 
 
 _NUMBERED = re.compile(r"(\D{0,12}?)\d{1,3}\b")
-# The number of a heading: "1.Definitions", "### 1.0 Definitions", "Section 1 – Definitions", "Article 1 - DEFINITIONS".
+# The number of a heading: "1.Definitions", "### 1.0 Definitions", "Section 1 - Definitions", "Article 1 - DEFINITIONS".
 _SERIES: Final = pattern("heading_in_series")
 _LINK = re.compile(r"!?\[([^\[\]]{1,300})\]\([^()\s]{0,2000}\)")
 _MARKS: Final = pattern("emphasis_marks")

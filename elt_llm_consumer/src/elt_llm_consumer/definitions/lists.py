@@ -269,12 +269,15 @@ class EntryReader:
         """Return the entry whose term is a short line and whose definition consists of the lines below it, or None."""
         line = lines[number]
         below = lines[number + 1] if number + 1 < len(lines) else None
-        if below is None or not self.is_alone(line) or below.start in self._layout.heading_lines:
+        if (
+            below is None
+            or not self.is_alone(line)
+            or self._goes_on(lines, number)
+            or below.start in self._layout.heading_lines
+        ):
             return None
         # In the indented text below a term, a tab is only a wide blank.
         if self._layout.is_row(below) and (below.indent <= line.indent or "|" in below.text):
-            return None
-        if number and not line.apart and self._goes_on(lines[number - 1], line):
             return None
         term = _bare_term(line)
         colon = _MARKDOWN_BODY.match(below.text)
@@ -292,8 +295,11 @@ class EntryReader:
             return None
         return ListEntry(self._draft(term, below.start, lines[last].end, 0.85), last + 1, "below")
 
-    def _goes_on(self, above: TextLine, line: TextLine) -> bool:
+    def _goes_on(self, lines: Sequence[TextLine], number: int) -> bool:
         """Return whether a line without blank line above it is the end of the sentence on the line above."""
+        above, line = lines[max(0, number - 1)], lines[number]
+        if not number or line.apart:
+            return False
         open_end = above.indent == line.indent and self._is_text(above) and not _FINAL.search(above.text)
         return open_end and not self.is_alone(above)
 

@@ -141,7 +141,7 @@ def _plain_subject(
 ) -> DefinedSubject | None:
     rest, abbreviation, aliases = split_other_names(text[start:end], 1)
     term = rest.rstrip(" \n\t:,–—-")
-    if not _PLAIN.match(term) or not _is_term(term, marked=False):
+    if not _PLAIN.match(term) or not all(_is_term(name, marked=False) for name in (term, *aliases)):
         return None
     words = [word for word in term.split() if word.casefold() not in ("of", "and", "or", "the", "for", "in", "to", "a")]
     capital = all(word[:1].isupper() or word[:1].isdigit() for word in words)
@@ -199,6 +199,7 @@ def _is_term(term: str, *, marked: bool) -> bool:
         or (words[0].endswith("ing") and len(words) > 2 and not capital)
         or any(word in NOT_WITHIN for word in words)
         or "to" in words[:2] + words[-1:]
+        or (words[1:3] == ["of", "a"] and not capital)
     ):
         return False
     named = len(words) > 1 and (capital or (words[-1] in _KINDS and words[0] not in _POINTING))
@@ -223,7 +224,8 @@ def defines(text: str, subject: DefinedSubject, kind: str, start: int, end: int,
     """Return whether text[start:end], the text after a verb, defines the subject.
 
     `kind` is the kind of verb, such as "is" or "includes". `region` means that the text is under a heading such as
-    "Definitions". If no words follow the verb, the definition is the list below, which a colon or "’X’ means" introduces.
+    "Definitions". If no words follow the verb, the definition is the list below, which a colon must introduce, or
+    "means" after a term in quotes.
     """
     body = text[start:end]
     if not any(map(str.isalpha, body)):
