@@ -208,3 +208,11 @@ def test_the_letters_of_an_abbreviation_may_start_the_parts_of_one_compound(
     text: str, expected: list[tuple[str, str]]
 ) -> None:
     assert defined(text) == expected
+
+
+def test_a_capitalized_name_in_brackets_only_mentions_a_term_that_the_document_defines_elsewhere() -> None:
+    text = "The owner of the cable (the Cable Owner) pays the fee.\n\n"
+    assert [one.text for one in definitions_in(text)] == ["The owner of the cable"]
+    assert [one.text for one in definitions_in(f'{text}"Cable Owner" means any firm in Kent.\n')] == [
+        "any firm in Kent."
+    ]

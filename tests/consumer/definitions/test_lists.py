@@ -247,6 +247,7 @@ def test_items_with_a_tab_after_their_letter_are_read_as_sentences_and_not_as_ta
 
 
 def test_the_last_word_of_a_sentence_above_a_deeper_list_is_not_a_term() -> None:
-    text = "# Definitions\n\n  1.1 'Part' means any piece which\n      is open, first of all, to You and any other\n      users\n\n"
+    text = "# Definitions\n\n  1.1 'Part' means any piece which\n"
+    text += "      is open, first of all, to You and any other\n      users\n\n"
     text += "        i) as a thing that is sold; or\n       ii) as a thing that is lent.\n"
     assert "users" not in terms_in(text)

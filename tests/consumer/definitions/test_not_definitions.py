@@ -52,6 +52,7 @@ def test_no_term_is_read_from_a_sentence_that_defines_nothing(text: str) -> None
         "A3 Definitions | 8\nA4 Abbreviations | 10\n",
         "Contents\n\nDefinitions ........ 8\nFees ........ 12\n",
         "# Terms and Conditions\n\nPayment: due in ten days.\nDelivery: by post only.\n",
+        "# General Terms\n\nA. Severability: If a rule is invalid, the other rules apply.\n\nB. Law: That of Kent.\n",
         "# Definitions of Duties\n\n- Chair: leads the board.\n",
         "# Fees\n\n- Gates open - two hours before the start\n- Shop closes - one hour after the end\n",
         "# Definitions\n\nTable 3: Terms\n\nSome text.\n\n**Abb. 2.1**: Begriffe der Ordnung\n",

@@ -138,7 +138,14 @@ def definitions_in_document(document: CorpusDocument, settings: GlossarySection 
         drafts.append(_reclassified_draft(layout, _shortened_draft(layout, whole, settings)))
     skipped = frozenset(map(term_key, settings.skip_terms))
     kept = _without_duplicates([draft for draft in drafts if _is_definition(layout, draft, settings, skipped)])
-    return [_definition(layout, draft) for draft in kept]
+    defined = {_key(layout, draft) for draft in kept if draft.pattern in ("table", "list", "sentence")}
+    # "(the Contents)", without quotes, only mentions a term that is defined elsewhere.
+    mentions = {one for one in kept if one.pattern == "brackets" and layout.text.startswith(")", one.term[1])}
+    return [_definition(layout, one) for one in kept if one not in mentions or _key(layout, one) not in defined]
+
+
+def _key(layout: DocumentLayout, draft: DefinitionDraft) -> tuple[str, ...]:
+    return term_key(layout.text[slice(*draft.term)])
 
 
 def _drafts(layout: DocumentLayout, settings: GlossarySection) -> Iterator[DefinitionDraft]:

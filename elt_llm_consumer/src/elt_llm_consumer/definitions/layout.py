@@ -23,6 +23,7 @@ from elt_llm_consumer.sentences.words import word_list
 _LABEL: Final = pattern("heading_label")
 _HERE = re.compile(r"\bin (?:this|these|our) \w{1,20}$")
 _GLOSSARY_TITLE: Final = pattern("glossary_title")
+_CONDITIONS: Final = pattern("title_of_conditions")
 _SUFFIX = re.compile(r"\.\w{1,8}$")
 _JOINING: Final = word_list("joining_in_headings")
 
@@ -165,8 +166,8 @@ class DocumentLayout:
         Such a title consists of configured headings and joining words, or contains a noun such as "glossary".
         """
         bare = _HERE.sub("", _LABEL.sub("", fold(title), count=1))
-        if _GLOSSARY_TITLE.match(bare):
-            return True
+        if _GLOSSARY_TITLE.match(bare) or _CONDITIONS.match(bare):
+            return _CONDITIONS.match(bare) is None
         words = _words(bare)
         found = False
         for name in self._headings:
