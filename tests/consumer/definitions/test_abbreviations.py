@@ -80,6 +80,7 @@ def test_a_term_in_brackets_means_the_whole_noun_phrase_with_its_infinitive(text
         ("The Board issues an order to appoint a clerk of works (the “Clerk”).", "a clerk of works", False),
         ("Goods are sent to the officer (the “Registrar”).", "the officer", False),
         ("The Club keeps letters from a guest of the house (the “Notice”).", "a guest of the house", True),
+        ("You may lock the hall or a part of the Works (a “Locked Place”) at night.", "a part of the Works", True),
         (
             "The agreement with the Council to lease the park (the “Park”) ends in May.",
             "The agreement with the Council to lease the park",
@@ -207,3 +208,11 @@ def test_the_letters_of_an_abbreviation_may_start_the_parts_of_one_compound(
     text: str, expected: list[tuple[str, str]]
 ) -> None:
     assert defined(text) == expected
+
+
+def test_a_capitalized_name_in_brackets_only_mentions_a_term_that_the_document_defines_elsewhere() -> None:
+    text = "The owner of the cable (the Cable Owner) pays the fee.\n\n"
+    assert [one.text for one in definitions_in(text)] == ["The owner of the cable"]
+    assert [one.text for one in definitions_in(f'{text}"Cable Owner" means any firm in Kent.\n')] == [
+        "any firm in Kent."
+    ]

@@ -183,3 +183,16 @@ def test_a_definition_pattern_that_the_settings_omit_finds_no_definitions() -> N
     assert terms_in(text) == ["Fee", "YGM"]
     assert [one.term for one in definitions_in(text, GlossarySection(patterns=("abbreviation",)))] == ["YGM"]
     assert [one.term for one in definitions_in(text, GlossarySection(skip_terms=("the fees",)))] == ["YGM"]
+
+
+def test_a_quoted_term_may_mean_to_do_something_belong_to_an_owner_or_have_its_meaning_in_the_list_below() -> None:
+    text = "# Definitions\n\n'Make' means to create a thing.\n\n\"Claims\" of a Member means any claim for money.\n\n"
+    text += "''Board'' means the elected directors.\n\n"
+    text += "1.2 'Free Licence' means\n\n  a) any earlier version, or\n\n  b) this one.\n"
+    assert defined(text) == [
+        ("Make", "to create a thing."),
+        ("Claims", "any claim for money."),
+        ("Board", "the elected directors."),
+        ("Free Licence", "a) any earlier version, or b) this one."),
+    ]
+    assert not terms_in("# Fees\n\nThe Club has the means to pay its debts.\n")

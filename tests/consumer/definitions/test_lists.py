@@ -1,8 +1,11 @@
 """Glossaries written as lists are read under a heading, after an announcing line, and without either."""
 
+from dataclasses import replace
+
 import pytest
-from elt_llm_consumer.definitions.find import find_definitions
+from elt_llm_consumer.definitions.find import definitions_in_document, find_definitions
 from elt_llm_consumer.jobs.sections import GlossarySection
+from elt_llm_core.text.outline import Outline
 from row_jobs.contexts import corpus_of
 from row_jobs.definitions import defined, definitions_in, terms_in
 
@@ -200,3 +203,51 @@ def test_the_quoted_terms_of_a_german_list_without_verbs_are_read(introduction: 
 def test_a_colon_within_a_word_for_all_genders_does_not_end_the_term() -> None:
     text = "# Begriffe\n\nBürger:innen: alle, die hier wohnen.\n\nBetreiber:in: die Person, die den Hof führt.\n"
     assert terms_in(text) == ["Bürger:innen", "Betreiber:in"]
+
+
+LICENCE = (
+    "These words (see below) bind us.\n\n{one}\nIn this Licence, the following terms have the following meaning:\n"
+    "— ‘The Licence’:this Licence.\n— ‘The Work’:the text that we share,\nin all its parts.\n"  # noqa: RUF001
+    "— ‘The Licensee’ or ‘You’:any person who uses the Work.\n\n"  # noqa: RUF001
+    "{two} of the rights\nThe Licensor hereby grants You these rights:\nCopying: to make a copy of the Work.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("1.Definitions", "2.Scope"),
+        ("3. Definitions", "4. Scope"),
+        ("### 1.0 Definitions of Capitalised Words", "### 2.0 Scope"),
+        ("Section 1 – Definitions.", "Section 2 – Scope"),  # noqa: RUF001
+        ("    Article 1 - DEFINITIONS", "    Article 2 - SCOPE"),
+    ],
+)
+def test_the_list_of_definitions_of_a_licence_is_read_from_its_numbered_heading_up_to_the_next(
+    one: str, two: str
+) -> None:
+    document = replace(corpus_of({"licence.txt": LICENCE.format(one=one, two=two)}).documents[0], outline=Outline())
+    found = definitions_in_document(document)
+    assert [(entry.term, entry.text, entry.aliases) for entry in found] == [
+        ("The Licence", "this Licence.", ()),
+        ("The Work", "the text that we share, in all its parts.", ()),
+        ("The Licensee", "any person who uses the Work.", ("You",)),
+    ]
+
+
+def test_numbered_items_below_a_numbered_heading_do_not_end_its_definitions() -> None:
+    text = "1. Definitions\n\n1. ‘Ash’: a tree.\n\n2. ‘Oak’: a larger tree.\n\n2. Scope\n\nTrees.\n"  # noqa: RUF001
+    assert terms_in(text) == ["Ash", "Oak"]
+
+
+def test_items_with_a_tab_after_their_letter_are_read_as_sentences_and_not_as_table_rows() -> None:
+    text = "1. Definitions\n\n     a.\tShared Work means material subject to rights.\n\n"
+    text += "     b.\tLicensor means the person who shares it.\n\n2. Scope\n\n     a.\tGrant.\n"
+    assert terms_in(text) == ["Shared Work", "Licensor"]
+
+
+def test_the_last_word_of_a_sentence_above_a_deeper_list_is_not_a_term() -> None:
+    text = "# Definitions\n\n  1.1 'Part' means any piece which\n"
+    text += "      is open, first of all, to You and any other\n      users\n\n"
+    text += "        i) as a thing that is sold; or\n       ii) as a thing that is lent.\n"
+    assert "users" not in terms_in(text)

@@ -33,6 +33,8 @@ Im Folgenden wird die Lage der Stadt als „gut“ bezeichnet.|Wichtig ist, wer 
 "Good morning" is a phrase that is used by the porter.|Each order is a separate contract.
 The Council has the meaning of the word in mind.|A Fine is payable within a week.|The terms are defined in Part A.
 In this Code, you and your refer to the person who reads it.|The report is used to describe the year.
+Extraction or re-use of the whole or a large part of the Works into a new Register is a Derived Register that is free.
+Maybe there is a person who knows the answer.|A bit of a problem are parcels which were lost by the post.
 Below are a few facts that a log has.|Nachfolgend sind einige Angaben, die das Amt braucht.
 """
 
@@ -50,6 +52,7 @@ def test_no_term_is_read_from_a_sentence_that_defines_nothing(text: str) -> None
         "A3 Definitions | 8\nA4 Abbreviations | 10\n",
         "Contents\n\nDefinitions ........ 8\nFees ........ 12\n",
         "# Terms and Conditions\n\nPayment: due in ten days.\nDelivery: by post only.\n",
+        "# General Terms\n\nA. Severability: If a rule is invalid, the other rules apply.\n\nB. Law: That of Kent.\n",
         "# Definitions of Duties\n\n- Chair: leads the board.\n",
         "# Fees\n\n- Gates open - two hours before the start\n- Shop closes - one hour after the end\n",
         "# Definitions\n\nTable 3: Terms\n\nSome text.\n\n**Abb. 2.1**: Begriffe der Ordnung\n",

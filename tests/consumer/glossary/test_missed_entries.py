@@ -91,3 +91,17 @@ def test_alphabetical_emphasised_terms_before_a_new_sentence_count_as_glossary_e
     document = replace(corpus_of({"trees.docx": text}).documents[0], marked=marked)
     found = missed_entries(document, definitions_in_document(document), GlossarySection())
     assert [text[slice(*span)] for span in found.missed] == list(NAMES)
+
+
+def test_a_list_of_quoted_terms_in_any_order_counts_as_a_glossary_if_the_document_has_no_definitions_section() -> None:
+    names = ("Work", "Copy", "Tool", "Base", "Maker")
+    text = "WORDS\n\n" + "\n\n".join(f"`{name}' Any thing that is used under this License." for name in names)
+    assert _missed(text) == (list(names), 5, True)
+    assert _missed(f"# Definitions\n\n'Land' means soil.\n\n# Other\n\n{text}")[0] == []
+
+
+def test_plain_terms_before_means_and_quoted_terms_with_a_noun_before_means_are_counted_in_a_definitions_section() -> (
+    None
+):
+    text = '# Definitions\n\na. Share means to give.\n\n"Source" form means the text.\n\n‘Land’ means soil.\n'  # noqa: RUF001
+    assert _missed(text) == (["Share", "Source"], 3, True)

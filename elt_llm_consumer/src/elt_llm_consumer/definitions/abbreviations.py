@@ -228,9 +228,12 @@ def _is_unsure(text: str, piece: TextPiece, body: tuple[int, int], name: str) ->
 
     It may if the meaning has a verb with an object ("the clerk sent a letter"), or the noun of the term only after its
     first preposition: "the agreement to lease [the park] (the 'Park')". It does not if the meaning is a name, or has
-    that noun before its first preposition: "[a member] (the 'Member')".
+    that noun before its first preposition: "[a member] (the 'Member')". It may after "or", as the meaning may be the
+    whole list: "the hall or [a part of the yard] (a 'Let Space')".
     """
     meaning = text[slice(*body)].split()
+    if text[piece.start : body[0]].split()[-1:] in (["or"], ["oder"]):
+        return True
     noun = " ".join(_before_preposition(name.split()))
     if _GERMAN_CLAUSE.match(text, *body) or has_verb_with_object(
         list(takewhile(lambda word: not _RELATIVE.match(word), meaning))

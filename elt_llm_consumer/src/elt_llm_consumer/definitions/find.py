@@ -111,7 +111,7 @@ _SMALL: Final = alternatives(word_list("skipped_in_initials"))
 _PROPER_NAME: Final = re.compile(
     rf"(?:(?i:{_SMALL})\s+)?(?P<name>[A-ZÄÖÜ][\w'’/-]*(?:\s+(?:(?:{_SMALL})\s+){{0,3}}[A-ZÄÖÜ\d][\w'’/-]*)+)"
 )
-_BULLET: Final = re.compile(r"[-*+•–▪◦‣●○■□·]\s")
+_BULLET: Final = re.compile(r"[-*+•–—▪◦‣●○■□·]\s")
 _MAX_BEFORE_TERM = 8  # maximum characters of a bullet and quotes before a term
 # The bars between the lines of a table cell that extends over several rows.
 _BARS = re.compile(r"\s\|(?=\s|$)|\n\s{0,20}\|")
@@ -138,7 +138,14 @@ def definitions_in_document(document: CorpusDocument, settings: GlossarySection 
         drafts.append(_reclassified_draft(layout, _shortened_draft(layout, whole, settings)))
     skipped = frozenset(map(term_key, settings.skip_terms))
     kept = _without_duplicates([draft for draft in drafts if _is_definition(layout, draft, settings, skipped)])
-    return [_definition(layout, draft) for draft in kept]
+    defined = {_key(layout, draft) for draft in kept if draft.pattern in ("table", "list", "sentence")}
+    # "(the Contents)", without quotes, only mentions a term that is defined elsewhere.
+    mentions = {one for one in kept if one.pattern == "brackets" and layout.text.startswith(")", one.term[1])}
+    return [_definition(layout, one) for one in kept if one not in mentions or _key(layout, one) not in defined]
+
+
+def _key(layout: DocumentLayout, draft: DefinitionDraft) -> tuple[str, ...]:
+    return term_key(layout.text[slice(*draft.term)])
 
 
 def _drafts(layout: DocumentLayout, settings: GlossarySection) -> Iterator[DefinitionDraft]:
@@ -147,7 +154,7 @@ def _drafts(layout: DocumentLayout, settings: GlossarySection) -> Iterator[Defin
     bodies = sorted(draft.body for draft in marked if draft.pattern == "list")
     yield from marked
     yield from DefinitionTables(layout, settings).drafts()
-    listed = [draft for draft in find_in_lists(layout) if not _is_inside(draft, bodies)]
+    listed = [draft for draft in find_in_lists(layout) if not _around(draft.term[0], bodies)]
     begins = sorted(draft.body[0] for draft in listed)
     # The line of a term and the text below it are not one sentence.
     yield from (draft for draft in find_in_sentences(layout) if not _is_crossed(draft.term, begins))
@@ -225,7 +232,7 @@ def _without_duplicates(drafts: Sequence[DefinitionDraft]) -> list[DefinitionDra
         place = bisect_left(kept, draft.term, key=lambda one: one.term)
         around = [one.term for one in kept[max(0, place - 1) : place + 1]]
         overlaps = any(start < draft.term[1] and draft.term[0] < end for start, end in around)
-        if not overlaps and not (draft.pattern == "is" and _is_inside(draft, bodies)):
+        if not overlaps and not (draft.pattern == "is" and _around(draft.term[0], bodies)):
             kept.insert(place, draft)
     return kept
 
@@ -233,10 +240,10 @@ def _without_duplicates(drafts: Sequence[DefinitionDraft]) -> list[DefinitionDra
 _MAX_NESTED = 50  # maximum number of nested entries that are passed to find the entry around a definition
 
 
-def _is_inside(draft: DefinitionDraft, bodies: Sequence[Span]) -> bool:
-    """Return whether a possible definition is inside one of the `bodies`, which are definitions in tables and lists."""
-    number = bisect_right(bodies, draft.term[0], key=lambda body: body[0]) - 1
-    return number >= 0 and draft.term[0] < bodies[number][1]
+def _around(offset: int, bodies: Sequence[Span]) -> Span | None:
+    """Return the one of the `bodies`, the spans of definitions in ascending order, that contains `offset`."""
+    number = bisect_right(bodies, offset, key=lambda body: body[0]) - 1
+    return bodies[number] if number >= 0 and offset < bodies[number][1] else None
 
 
 def _names_in_body(body: str) -> Iterator[str]:
@@ -288,9 +295,17 @@ _LINE_ENTRIES: Final = {
         r"(?:[-*+•]\s+)?[\"“'‘]?(?P<term>[^\W\d_][^:|–—\"”\n]{0,60}?)[\"”'’]?(?::\s|\s{1,3}(?:--?|[–—=])\s)"
     ),
 }
+# Entries such as "— 'The Licence':this Licence" and "`Work' Any work".
+_QUOTED_ENTRY: Final = re.compile(
+    r"(?:[-*+•–—]\s+|(?:\d{1,3}\.){0,3}\d{0,3}[.)]?\s+)?[\"“„‘«`](?P<term>[^\"“”„‘’«»`:\n]{0,79}[^\"“”„‘’«»`:\n,.!?])[\"“”’»']"
+    r"(?:\s(?:or|oder|ou|and/or)\s[\"“„‘«][^\"“”„‘’«»\n]{1,80}[\"“”’»])?\s{0,3}(?:[:–—=-]\s{0,3}(?=[^\W\d_])|\s(?=[A-ZÄÖÜ]))"
+)
 _MEANS_ENTRY: Final = re.compile(
-    r"[\"“„‘«](?P<term>[^\"“”„‘’«»\n]{2,80})[\"”“’»](?:\s\([^()\n]{1,80}\))?\s{1,3}"
-    r"(?:means\b|shall mean\b|is defined as\b|bedeutet\b|bezeichnet\b|désigne\b|signifie\b)"
+    r"(?:[\"“„«]|(?<!\w)[‘']{1,2})(?P<term>[^\"“”„‘’«»'\n]{2,80})[\"”“’»'](?:\s\([^()\n]{1,80}\)|(?P<rest>(?:\s[a-zäöüß]{2,15}){1,3}(?:\s\w{1,15}){0,2}))?\s{1,3}"
+    r"(?:means?\b|shall mean\b|is defined as\b|bedeutet\b|bezeichnet\b|désigne\b|signifie\b)"
+)
+_PLAIN_MEANS_ENTRY: Final = re.compile(
+    r"(?P<term>[A-ZÄÖÜ][\w'’-]{0,30}(?:\s[\w'’-]{1,30}){0,5}?)(?P<rest>\s)(?:means|bedeutet|bezeichnet)\b"
 )
 _MIN_ENTRIES, _MIN_DASHES = 5, 8
 _MAX_LINES_APART = 40
@@ -340,9 +355,7 @@ def missed_entries(document: CorpusDocument, found: Iterable[Definition], settin
     taken = sorted(one.term_span for one in found)
     defining = [one for one in found if one.pattern != "abbreviation"]
     known = {term_key(name) for one in defining for name in (one.term, one.abbreviation, *one.aliases)}
-    entries = sorted(
-        {*_listed_entries(layout, settings), *(one.span("term") for one in _MEANS_ENTRY.finditer(document.text))}
-    )
+    entries = sorted({*_listed_entries(layout, settings), *_quoted_entries(layout, found)})
     unread: dict[bool, list[Span]] = {False: [], True: []}
     for start, end in entries:
         number = bisect_right(taken, end - 1, key=lambda one: one[0]) - 1
@@ -386,6 +399,36 @@ def _listed_entries(layout: DocumentLayout, settings: GlossarySection) -> Iterat
             break
     for kind, run in runs.items():
         yield from _glossary_run(layout, kind, run)
+
+
+def _quoted_entries(layout: DocumentLayout, found: Iterable[Definition]) -> Iterator[Span]:
+    """Yield the spans of terms in quotes at the start of lines, before "means", and of terms as in "(a) Share means".
+
+    A list with a deeper indentation inside a definition belongs to that definition.
+    """
+    indents = {one.definition_span: layout.indent_at(one.term_span[0]) for one in found}
+    bodies = sorted(indents)
+    run = list[tuple[int, Span]]()
+    for number, line in enumerate(layout.lines):
+        entry, body = _QUOTED_ENTRY.match(line.text), _around(line.start, bodies)
+        if entry and (body is None or line.indent <= indents[body]):
+            if run and number - run[-1][0] > _MAX_LINES_APART:
+                yield from _glossary_run(layout, "quoted", run)
+                run = []
+            run.append((number, (line.start + entry.start("term"), line.start + entry.end("term"))))
+    yield from _glossary_run(layout, "quoted", run)
+    for means in (*_MEANS_ENTRY.finditer(layout.text), *_plain_means_entries(layout)):
+        if means["rest"] is None or _around(means.start(), bodies) is None:
+            yield means.span("term")
+
+
+def _plain_means_entries(layout: DocumentLayout) -> Iterator["re.Match[str]"]:
+    """Yield the starts of paragraphs such as "(a) Share means ..." in the sections that define terms."""
+    for start, end in layout.regions:
+        for line in layout.lines_between(start, end):
+            found = _PLAIN_MEANS_ENTRY.match(layout.text, skip_labels(layout.text, line.start, line.end), line.end)
+            if found and line.apart:
+                yield found
 
 
 def _indented_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
@@ -435,6 +478,9 @@ def _glossary_run(layout: DocumentLayout, kind: str, run: Sequence[tuple[int, Sp
     if (kind == "dash" and len(run) < _MIN_DASHES) or (rows and body_words / len(run) < _MIN_BODY_WORDS):
         return
     announced = [span for _, span in run if layout.in_region(span[0])]
+    if kind == "quoted" and not layout.regions:  # a list of terms in quotes need not be in alphabetical order
+        rests = [layout.lines[number].text.split() for number, _ in run]
+        ordered = _MIN_ORDERED if sum(map(len, rests)) >= 2 * _MIN_BODY_WORDS * len(run) else ordered
     yield from (span for _, span in run) if ordered >= _MIN_ORDERED else announced if kind != "dash" else ()
 
 

@@ -2,10 +2,10 @@
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise, starmap
 from typing import Final
@@ -23,6 +23,7 @@ from elt_llm_consumer.sentences.words import word_list
 _LABEL: Final = pattern("heading_label")
 _HERE = re.compile(r"\bin (?:this|these|our) \w{1,20}$")
 _GLOSSARY_TITLE: Final = pattern("glossary_title")
+_CONDITIONS: Final = pattern("title_of_conditions")
 _SUFFIX = re.compile(r"\.\w{1,8}$")
 _JOINING: Final = word_list("joining_in_headings")
 
@@ -76,7 +77,15 @@ class DocumentLayout:
 
     @cached_property
     def pieces(self) -> tuple[TextPiece, ...]:
-        """The sentences, list items, table rows and headings, without page headers, footers and page numbers."""
+        """The sentences, list items, table rows and headings, without page headers, footers and page numbers.
+
+        A heading that announces definitions is not part of the sentence on the line below it.
+        """
+        starts = {start for start, _ in self.regions}
+        return tuple(_without_first_line(one) if one.start in starts else one for one in self._plain_pieces)
+
+    @cached_property
+    def _plain_pieces(self) -> tuple[TextPiece, ...]:
         return tuple(piece for piece in self.document.pieces if piece.start not in self._furniture)
 
     @cached_property
@@ -98,13 +107,41 @@ class DocumentLayout:
                 continue
             if self.announces(section.title):
                 later = (one.start for one in sections[number + 1 :] if one.level <= section.level)
-                found.append((section.start, next(later, len(self.text))))
-        if not found:  # headings without markup, recognized by their look
-            headings = [piece for piece in self.pieces if piece.kind == "heading"]
-            ends = [*(piece.start for piece in headings[1:]), len(self.text)]
-            pairs = zip(headings, ends, strict=False)
-            found = [(one.start, end) for one, end in pairs if self.announces(one.text)]
-        return tuple(found or self._indented_regions())
+                end = next(later, len(self.text))
+                found.append((section.start, min(end, self._next_of_series(section.start) or end)))
+        return tuple(found or self._unmarked_regions() or self._indented_regions())
+
+    def _unmarked_regions(self) -> list[tuple[int, int]]:
+        """Return the sections below headings without markup that announce definitions, recognized by their look.
+
+        Such a heading is a short separate line, or starts a paragraph and belongs to a series: "1.Definitions".
+        """
+        ends = [*(piece.start for piece in self._plain_pieces if piece.kind == "heading"), len(self.text)]
+        found = list[tuple[int, int]]()
+        for line in self.lines:
+            if not self.announces(line.text.strip("#= ")):
+                continue
+            place = bisect_left(ends, line.start)
+            end = self._next_of_series(line.start) if line.apart else None
+            if end is not None or ends[place] == line.start:
+                found.append((line.start, end or ends[place + 1]))
+        return found
+
+    def _next_of_series(self, start: int) -> int | None:
+        """Return the start of the line after a heading that continues its series: "2.Scope" for "1.Definitions".
+
+        Return None if there is none, or if a list with numbers of the same form comes first.
+        """
+        lines = self.lines[bisect_left(self.lines, start, key=lambda line: line.start) :]
+        own = _SERIES.match(lines[0].text) if lines else None
+        if own is None:
+            return None
+        for line in lines[1:]:
+            one = _SERIES.match(line.text) if line.apart and len(line.text) < _MAX_HEADER_LENGTH else None
+            if one is None or _series(one) != _series(own):
+                continue
+            return line.start if int(one["number"]) == int(own["number"]) + 1 else None
+        return None
 
     @property
     def _is_glossary(self) -> bool:
@@ -129,8 +166,8 @@ class DocumentLayout:
         Such a title consists of configured headings and joining words, or contains a noun such as "glossary".
         """
         bare = _HERE.sub("", _LABEL.sub("", fold(title), count=1))
-        if _GLOSSARY_TITLE.match(bare):
-            return True
+        if _GLOSSARY_TITLE.match(bare) or _CONDITIONS.match(bare):
+            return _CONDITIONS.match(bare) is None
         words = _words(bare)
         found = False
         for name in self._headings:
@@ -163,6 +200,10 @@ class DocumentLayout:
         for line in reversed(inside):
             kept = kept[: max(0, line.start - start)] + kept[line.end - start :]
         return kept
+
+    def indent_at(self, offset: int) -> int:
+        """Return the indentation, in columns, of the line that contains `offset`."""
+        return self._all_lines[max(0, bisect_right(self._starts, offset) - 1)].indent
 
     def is_contents(self, line: str) -> bool:
         """Return whether a line belongs to a table of contents."""
@@ -229,6 +270,18 @@ def _is_one_of_several(title: str, sections: Sequence[Section]) -> bool:
     return own is not None and any(one is not None and one[1].casefold() == own[1].casefold() for one in others)
 
 
+def _without_first_line(piece: TextPiece) -> TextPiece:
+    rest = piece.text.partition("\n")[2]
+    if piece.kind == "heading" or not rest.strip():
+        return piece
+    start = len(piece.text) - len(rest.lstrip())
+    return replace(piece, start=piece.start + start, text=piece.text[start:])
+
+
+def _series(heading: "re.Match[str]") -> tuple[str, str]:
+    return heading["before"].casefold().strip(), heading["after"].strip()
+
+
 def _has_one_bar(line: str) -> bool:
     return line.count("|") == 1 and not line.startswith("|") and "\t" not in line
 
@@ -248,6 +301,8 @@ def _lines(text: str) -> Iterator[TextLine]:
 
 
 _NUMBERED = re.compile(r"(\D{0,12}?)\d{1,3}\b")
+# The number of a heading: "1.Definitions", "### 1.0 Definitions", "Section 1 - Definitions", "Article 1 - DEFINITIONS".
+_SERIES: Final = pattern("heading_in_series")
 _LINK = re.compile(r"!?\[([^\[\]]{1,300})\]\([^()\s]{0,2000}\)")
 _MARKS: Final = pattern("emphasis_marks")
 # A number in brackets is a footnote mark only in prose: after a word, but not in "$ARGV[0]" and "f(x)[7]".
@@ -257,7 +312,7 @@ _SIGNS = re.compile(
     r"\s?\[(?:[1-9]\d{0,2}|\^\w{1,20})\](?:\s\[[1-9]\d{0,2}\]){0,9}(?=[\s.,;:!?\"”’)*]|$)"
     r"|\s\[\^\w{1,20}\]|" + _MARKS.pattern
 )
-_MARKER = re.compile(r"(?P<bullet>[-*+•–▪◦‣●○■□·])\s|\(?(?P<name>[A-Za-z]{1,5}|\d{1,3})[.)]\s")
+_MARKER = re.compile(r"(?P<bullet>[-*+•–—▪◦‣●○■□·])\s|\(?(?P<name>[A-Za-z]{1,5}|\d{1,3})[.)]\s")
 _ROMAN = re.compile(r"[ivx]{1,5}$")
 _OPEN_END: Final = pattern("open_end")
 # The first item of a list that continues a sentence: "(a) as a servant".

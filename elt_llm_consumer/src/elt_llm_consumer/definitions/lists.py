@@ -80,7 +80,9 @@ def _is_name(term: str) -> bool:
 
 
 _ENTRY: Final = pattern("list_entry")
-_AFTER_MARKED = re.compile(r"\s{0,9}(?P<sign>[:–—=-]|\.(?=\s))?\s{1,60}(?=\S)")
+_AFTER_MARKED = re.compile(r"\s{0,9}(?P<sign>[:–—=-]|\.(?=\s))?(?:\s{1,60}(?=\S)|(?<=[”’»]:)(?=[^\W\d_]))")
+_OR: Final = pattern("or_between_quotes")
+_QUOTES: Final = "\"“”„«»‘’'*_ "
 _MARKDOWN_BODY = re.compile(r":\s+")
 _FINAL = re.compile(r"[.!?;,:]\W{0,3}$")
 # A sign before each term, as in RFC 4949: "$ access control".
@@ -170,8 +172,12 @@ class EntryReader:
         return self._plain_entry(line, found) if found else None
 
     def _after_marked(self, line: TextLine, marked: "re.Match[str]") -> tuple[tuple[int, int], int, str] | None:
-        sign = _AFTER_MARKED.match(line.text, marked.end())
         begin, end = quoted_span(marked)
+        last = marked.end()
+        while (joined := _OR.match(line.text, end)) and (other := QUOTED_TERM.match(line.text, joined.end())):
+            end = quoted_span(other)[1]
+            last = other.end() + line.text.startswith(")", other.end())
+        sign = _AFTER_MARKED.match(line.text, last)
         inner = line.text[begin:end].rstrip()
         if not sign or (not sign["sign"] and not inner.endswith((":", "."))):
             return None
@@ -263,7 +269,12 @@ class EntryReader:
         """Return the entry whose term is a short line and whose definition consists of the lines below it, or None."""
         line = lines[number]
         below = lines[number + 1] if number + 1 < len(lines) else None
-        if below is None or not self.is_alone(line) or below.start in self._layout.heading_lines:
+        if (
+            below is None
+            or not self.is_alone(line)
+            or self._goes_on(lines, number)
+            or below.start in self._layout.heading_lines
+        ):
             return None
         # In the indented text below a term, a tab is only a wide blank.
         if self._layout.is_row(below) and (below.indent <= line.indent or "|" in below.text):
@@ -283,6 +294,14 @@ class EntryReader:
         if is_interpretation_rule(line.text, self._layout.text[below.start : lines[last].end]):
             return None
         return ListEntry(self._draft(term, below.start, lines[last].end, 0.85), last + 1, "below")
+
+    def _goes_on(self, lines: Sequence[TextLine], number: int) -> bool:
+        """Return whether a line without blank line above it is the end of the sentence on the line above."""
+        above, line = lines[max(0, number - 1)], lines[number]
+        if not number or line.apart:
+            return False
+        open_end = above.indent == line.indent and self._is_text(above) and not _FINAL.search(above.text)
+        return open_end and not self.is_alone(above)
 
     def usual_indent(self, lines: Sequence[TextLine]) -> int:
         """Return the indent of the terms in a list whose definitions are the more deeply indented lines below them.
@@ -350,7 +369,9 @@ class EntryReader:
         return self._draft((line.start + begin, line.start + stop), body, end, 0.95)
 
     def _draft(self, term: tuple[int, int], begin: int, end: int, score: float) -> DefinitionDraft:
-        rest, short, aliases = split_other_names(self._layout.text[slice(*term)], 1)
+        name, *others = _OR.split(self._layout.text[slice(*term)])
+        rest, short, aliases = split_other_names(name, 1)
+        aliases += tuple(other.strip(_QUOTES) for other in others)
         if short or aliases:
             term = (term[0], term[0] + len(rest.rstrip()))
         body = trim_definition(self._layout.text, begin, end)

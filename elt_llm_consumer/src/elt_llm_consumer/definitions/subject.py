@@ -21,7 +21,7 @@ from elt_llm_consumer.definitions.vocabulary import (
     pattern,
 )
 
-_ITEM_MARK: Final = re.compile(r"(?:[-*+•–▪◦‣●○■□·](?=\s)|\(?[A-Za-z0-9]{1,4}[.)](?=\s)|\([A-Za-z0-9]{1,5}\))\s*")
+_ITEM_MARK: Final = re.compile(r"(?:[-*+•–—▪◦‣●○■□·](?=\s)|\(?[A-Za-z0-9]{1,4}[.)](?=\s)|\([A-Za-z0-9]{1,5}\))\s*")
 _RULE_LABEL: Final = pattern("rule_label")
 _RULE_NUMBER: Final = re.compile(r"(?:[A-Z]{1,3}\d{1,3}|\d{1,3})\.?\s+(?=[A-Z\"“„'‘«*_])")
 _LEAD_IN: Final = pattern("lead_in")
@@ -30,6 +30,7 @@ _NAMED: Final = pattern("named_as_term")
 _OTHER_NAME: Final = pattern("other_name")
 _QUALIFIER: Final = pattern("qualifier")
 _OF_WHAT: Final = pattern("of_what")
+_OF_OWNER: Final = pattern("of_owner")
 _NOT_BODY: Final = pattern("not_body")
 _PREDICATE: Final = pattern("predicate")
 _PRACTICE: Final = pattern("practice")
@@ -123,7 +124,7 @@ def _marked_subject(text: str, quoted: "re.Match[str]", end: int, *, led: bool, 
     while (joined := _AND.match(text, place, end)) and (further := QUOTED_TERM.match(text, joined.end(), end)):
         terms.append(quoted_span(further))
         place = further.end()
-    rest, abbreviation, aliases = split_other_names(text[place:end], 0)
+    rest, abbreviation, aliases = split_other_names(_OF_OWNER.sub("", text[place:end]), 0)
     if rest.strip(" \n\t:,;–—-()*_"):
         return None
     terms = [span for span in terms if _is_term(text[span[0] : span[1]], marked=True)]
@@ -140,7 +141,7 @@ def _plain_subject(
 ) -> DefinedSubject | None:
     rest, abbreviation, aliases = split_other_names(text[start:end], 1)
     term = rest.rstrip(" \n\t:,–—-")
-    if not _PLAIN.match(term) or not _is_term(term, marked=False):
+    if not _PLAIN.match(term) or not all(_is_term(name, marked=False) for name in (term, *aliases)):
         return None
     words = [word for word in term.split() if word.casefold() not in ("of", "and", "or", "the", "for", "in", "to", "a")]
     capital = all(word[:1].isupper() or word[:1].isdigit() for word in words)
@@ -198,6 +199,7 @@ def _is_term(term: str, *, marked: bool) -> bool:
         or (words[0].endswith("ing") and len(words) > 2 and not capital)
         or any(word in NOT_WITHIN for word in words)
         or "to" in words[:2] + words[-1:]
+        or (words[1:3] == ["of", "a"] and not capital)
     ):
         return False
     named = len(words) > 1 and (capital or (words[-1] in _KINDS and words[0] not in _POINTING))
@@ -222,12 +224,13 @@ def defines(text: str, subject: DefinedSubject, kind: str, start: int, end: int,
     """Return whether text[start:end], the text after a verb, defines the subject.
 
     `kind` is the kind of verb, such as "is" or "includes". `region` means that the text is under a heading such as
-    "Definitions". If no words follow the verb, the definition is the list below, which a colon must introduce.
+    "Definitions". If no words follow the verb, the definition is the list below, which a colon must introduce, or
+    "means" after a term in quotes.
     """
     body = text[start:end]
     if not any(map(str.isalpha, body)):
         led_by_colon = text[max(0, start - 20) : start].rstrip(" \n\t-–—").endswith(":")
-        return subject.sure and kind not in ("is", "refers") and led_by_colon
+        return subject.sure and kind not in ("is", "refers") and (led_by_colon or (subject.marked and kind == "means"))
     if kind == "is":
         return _is_definition(text, subject, body, region=region)
     if kind in ("includes", "covers", "when"):

@@ -95,8 +95,11 @@ def strip_syntax(text: str) -> str:
 
 
 def is_table_row(text: str) -> bool:
-    """Return whether a line is a table row: it starts with a bar, or has a bar or tab between cells."""
-    return text.lstrip().startswith("|") or text.count(" | ") >= 1 or "\t" in text.strip()
+    """Return whether a line is a table row: it starts with a bar, or has a bar or tab between cells.
+
+    A tab between the mark of a list item and its text does not separate cells.
+    """
+    return text.lstrip().startswith("|") or text.count(" | ") >= 1 or "\t" in ITEM.sub("", text.strip())
 
 
 def split_table_rows(text: str, span: tuple[int, int]) -> Iterator[tuple[int, int]]:
