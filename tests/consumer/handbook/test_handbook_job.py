@@ -209,9 +209,58 @@ _DEFINED = ("Debt Note", "Loan Note", "Test Club", "Records Board", "Urkunde", "
 def test_a_word_such_as_no_negates_the_relationship_before_an_object_as_before_a_subject(
     sentence: str, name: str, modality: str
 ) -> None:
+    assert _relationships_in(sentence)[name].cells["modality"].value == modality
+
+
+def _relationships_in(sentence: str) -> dict[str, Row]:
     definitions = "".join(f"| {term} | A thing of the firm. |\n" for term in _DEFINED)
     text = f"# Definitions\n\n| Term | Meaning |\n|---|---|\n{definitions}\n# Rules\n\n{sentence}\n"
-    assert related(result_of(context_of({"rules.md": text})))[name].cells["modality"].value == modality
+    return related(result_of(context_of({"rules.md": text})))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "name", "modality"),
+    [
+        ("The Test Club must under no circumstances keep the Debt Note.", "Test Club keep Debt Note", "must not"),
+        ("In no case may the Test Club show the Debt Note.", "Test Club show Debt Note", "may not"),
+        ("The Test Club is prohibited from lending the Debt Note.", "Test Club lend Debt Note", "must not"),
+        ("The Test Club is not required to keep the Debt Note.", "Test Club keep Debt Note", "need not"),
+        ("The Test Club shall not be permitted to keep the Debt Note.", "Test Club keep Debt Note", "may not"),
+        ("The Test Club is entitled to see the Debt Note.", "Test Club keep Debt Note", None),
+        ("The Test Club was required to keep the Debt Note.", "Test Club keep Debt Note", None),
+        ("The Test Club need not inform the Records Board.", "Test Club inform Records Board", "need not"),
+        ("The Test Club does not keep the Debt Note.", "Test Club keep Debt Note", "does not"),
+        ("The Test Club must at least once a year audit the Debt Note.", "Test Club audit Debt Note", "must"),
+        ("The Test Club will sometimes keep the Debt Note.", "Test Club keep Debt Note", "will"),
+        ("Only the Test Club may keep the Debt Note.", "Test Club keep Debt Note", "only may"),
+        ("Nur der Beirat darf die Urkunde ausstellen.", "Beirat ausstellen Urkunde", "only may"),
+    ],
+)
+def test_a_rule_keeps_its_modality_however_the_sentence_words_it(
+    sentence: str, name: str, modality: str | None
+) -> None:
+    row = _relationships_in(sentence).get(name)
+    assert (row.cells["modality"].value if row else None) == modality
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "If the Test Club is a Records Board, the case is closed.",
+        "The Debt Note lapses unless the Test Club keeps the Loan Note.",
+        "Fees are waived in the event that the Test Club keeps a Loan Note.",
+        "If the letter means that the Test Club keeps no Loan Note, the case is closed.",
+        "If the case is closed and the Test Club keeps the Loan Note, the fee is due.",
+        "The fee is due, provided that the Test Club keeps the Loan Note.",
+    ],
+)
+def test_a_condition_states_no_relationship(sentence: str) -> None:
+    assert not _relationships_in(sentence)
+
+
+def test_the_rule_after_a_condition_states_a_relationship() -> None:
+    found = _relationships_in("When the list is provided, the Test Club must keep the Debt Note.")
+    assert set(found) == {"Test Club keep Debt Note"}
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,8 @@ _CLAUSE_SCORE, _PRONOUN_SCORE, _PHRASE_SCORE = 0.9, 0.7, 0.75
 _NEGATORS = language_words("negators")
 _NOT_COUNTED = _NEGATORS | {"another", "some", "few", "both", "either"}
 # Verbs that explain words, or do not state a permanent relationship.
-_EMPTY = frozenset({"include", "mean", "refer", "say", "show", "see", "need", "want"})
+_EMPTY = frozenset({"mean", "see", "need", "want"})
+_EMPTY_UNLESS_RULE = _EMPTY | {"include", "refer", "say", "show"}
 _NEGATED: Mapping[Modality, Modality] = {
     "may": "may not",
     "must": "must not",
@@ -90,6 +91,8 @@ class RelationFinder:
                 yield RelationStatement(candidate, KIND_OF, genus[1], None, "", evidence, evidence.score)
 
     def _in_clause(self, sentence: ParsedSentence, clause: SentenceClause) -> Iterator[RelationStatement]:
+        if clause.conditional:
+            return
         subjects = sentence.subjects_of(clause)
         sources = [one for one in map(self._index.of, subjects) if one is not None]
         negative = any(one.count in _NEGATORS for one in subjects)  # "No club may" means "a club may not"
@@ -136,7 +139,8 @@ class RelationFinder:
 def _verbs_and_targets(clause: SentenceClause) -> Iterator[tuple[str, VerbTarget, bool]]:
     """Yield each target of a clause with its verb ("report to"), and whether the target acts ("kept by the Clerk")."""
     direct, after_prepositions = False, 0
-    if clause.verb in _EMPTY and not clause.passive:
+    empty = _EMPTY_UNLESS_RULE if clause.modality in {"does", "does not", "will"} else _EMPTY
+    if clause.verb in empty and not clause.passive:
         return
     for number, target in enumerate(clause.targets):
         after_prepositions += target.by != ""

@@ -1,7 +1,7 @@
 """Read noun phrases and clauses by rules. A clause has subjects, a verb, a modality such as "must", and objects."""
 # ruff: noqa: SIM905 - word lists are easier to read as text.
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
@@ -28,13 +28,28 @@ from elt_llm_consumer.sentences.words import (
     word_list,
 )
 
+_Rule = Literal["must", "must not", "need not", "may", "only may", "may not"]
+Modality = Literal[_Rule, "should", "should not", "will", "will not", "does", "does not"]
 _CONJUNCTIONS: Final = language_words("conjunctions") | {"&"}
 _SUBORDINATORS: Final = language_words("subordinators")
 _RELATIVES: Final = language_words("relatives")
 _PERMISSIONS: Final = language_words("permissions")
 _PERFECT_PARTICIPLES: Final = frozenset("come become gone done been begun left happened got grown fallen".split())
 """Participles that, after "has", form the perfect tense and are not an object of "has"."""
-_ASIDES: Final = [tuple(aside.split("-")) for aside in word_list("asides")]
+_DENYING_ASIDES: Final = [tuple(aside.split("-")) for aside in word_list("denying_asides")]
+_ASIDES: Final = [*_DENYING_ASIDES, *(tuple(aside.split("-")) for aside in word_list("asides"))]
+_CONDITIONS: Final = language_words("if") | {"whether", "provided", "ob"}
+_CONDITION_NOUNS: Final = word_list("condition_nouns")
+_ONLY = frozenset({"only", "nur"})
+_DENIED_VERBS = frozenset({"need", "do", "does"})
+_ORDERS: Final[Mapping[str, Modality]] = {
+    **dict.fromkeys(word_list("required"), "must"),
+    **dict.fromkeys(word_list("permitted"), "may"),
+    **dict.fromkeys(word_list("prohibited"), "must not"),
+}
+_PRESENT_BE = frozenset({"is", "are"})
+_DENIALS: Final = frozenset({"must not", "will not", "does not"})
+_DENIED_ORDERS: Final[Mapping[str, Modality]] = {"must": "need not", "may": "may not", "must not": "may"}
 _MAX_PHRASE_WORDS, _MAX_RELATIVE_WORDS, _MAX_TARGETS = 6, 30, 6
 _AHEAD = 8  # maximum words between two verbs of the same subject
 _NEVER_IN_PHRASE = (
@@ -55,8 +70,6 @@ _GERMAN_MODALS = language_words("modals", ["de"])
 _GERMAN_PREPOSITIONS = PREPOSITIONS | {"an"}
 _GERMAN_INFINITIVES = ("en", "ern", "eln")
 _FUNCTION_WORDS = PREPOSITIONS | DETERMINERS | PRONOUNS | _CONJUNCTIONS | _SUBORDINATORS | BE | MODALS
-
-Modality = Literal["must", "must not", "may", "may not", "should", "should not", "will", "will not", "does", "does not"]
 
 
 @dataclass(frozen=True)
@@ -105,6 +118,8 @@ class SentenceClause:
     targets: tuple[VerbTarget, ...]
     again: bool = False
     """Whether the subject is "it" or "they" and so refers to the subject of the previous sentence."""
+    conditional: bool = False
+    """Whether the clause is a condition, as in "if the Clerk is a member", and so states no fact."""
 
 
 class SentenceReader:
@@ -125,6 +140,7 @@ class SentenceReader:
     def clauses(self, words: Sequence[SentenceWord]) -> list[SentenceClause]:
         """Return, in order, those clauses of a sentence whose subject and verb are certain."""
         found: list[SentenceClause] = []
+        words = self._without_inversion(words)
         at = 0
         while at < len(words):
             may_start = _may_start_clause(words, at, after_clause=bool(found))
@@ -133,9 +149,29 @@ class SentenceReader:
                 at += 1
                 continue
             subjects, again, verb = subject
+            conditional = _is_conditional(words, at)
+            only = at > 0 and words[at - 1].low in _ONLY
             clauses, at = self._predicates(words, subjects, verb, again=again)
-            found += clauses
+            for clause in clauses:
+                modality: Modality = "only may" if only and clause.modality == "may" else clause.modality
+                found.append(replace(clause, modality=modality, conditional=conditional))
         return found
+
+    def _without_inversion(self, words: Sequence[SentenceWord]) -> Sequence[SentenceWord]:
+        """Return "In no case may the Clerk show it" as "In case, the Clerk may not show it"; else the words."""
+        aside = next((one for one in _DENYING_ASIDES if _words_match(words, 0, one)), ())
+        modal = len(aside)
+        if not aside or modal + 1 >= len(words) or words[modal].low not in MODALS:
+            return words
+        for verb in range(modal + 2, min(len(words), modal + 2 + _MAX_PHRASE_WORDS)):
+            if words[verb].low == "be" or (
+                words[verb].low.islower() and not words[verb].capital and self._verbs.base(words[verb].low, "base")
+            ):
+                no = next(number for number in range(modal) if words[number].low == "no")
+                before = [word for number, word in enumerate(words[:modal]) if number != no]
+                subject = [replace(words[modal + 1], separator=","), *words[modal + 2 : verb]]
+                return [*before, *subject, words[modal], replace(words[no], low="not"), *words[verb:]]
+        return words
 
     # Noun phrases.
 
@@ -169,6 +205,8 @@ class SentenceReader:
     def _continues_phrase(self, words: Sequence[SentenceWord], first: int, at: int) -> bool:
         word, is_first = words[at], at == first
         if (word.separator and not is_first) or word.low in _BOUNDS or not any(map(str.isalpha, word.written)):
+            return False
+        if _is_denied(words, at):
             return False
         if word.low.endswith("ly") and word.low not in _LY_NOUNS and not (word.capital and not is_first):
             return False
@@ -265,7 +303,9 @@ class SentenceReader:
         if at >= len(words) or (words[at].separator and words[at - 1].low not in PRONOUNS):
             return False
         low = words[at].low
-        return low in MODALS | BE | GERMAN_VERBS.keys() | {"has", "have"} or self._verbs.base(low, "third") is not None
+        if low in MODALS | BE | GERMAN_VERBS.keys() | {"has", "have"} or _is_denied(words, at):
+            return True
+        return self._verbs.base(low, "third") is not None
 
     def _starts_phrase(self, words: Sequence[SentenceWord], at: int) -> bool:
         if at >= len(words) or self._verbs.base(words[at].low, "third"):
@@ -321,7 +361,7 @@ class SentenceReader:
         low = words[verb].low
         if low in _GERMAN_MODALS or low in GERMAN_VERBS:
             return self._german_predicate(words, verb)
-        modal = low in MODALS
+        modal = low in MODALS or _is_denied(words, verb)
         negated, at = _skip_adverbs(words, verb + 1) if modal or low in BE | HAVE else (False, verb)
         negated = negated or low == "cannot"
         if modal:
@@ -330,13 +370,40 @@ class SentenceReader:
             modality = before if before and self._verbs.base(low, "base") else ("does not" if negated else "does")
         if at >= len(words) or (words[at].separator and at > verb):
             return None
-        main = self._main_verb(words, verb, at, modal=modal, bare=before is not None)
+        ordered = self._ordered(words, at, modality) if modal or low in _PRESENT_BE else None
+        if ordered is not None:
+            modality, main = ordered
+        else:
+            main = self._main_verb(words, verb, at, modal=modal, bare=before is not None)
         if main is None:
             return None
         base, passive, after = main
         targets, end = self._targets(words, after)
-        kept = modality if modal or (before and modality == before) else None
+        kept = modality if modal or ordered or (before and modality == before) else None
         return SentenceClause((), base, modality, passive, targets), end, kept
+
+    def _ordered(
+        self, words: Sequence[SentenceWord], at: int, modality: Modality
+    ) -> tuple[Modality, tuple[str, bool, int] | None] | None:
+        """Return the modality and the main verb of "is (not) required to sign" or "is prohibited from signing".
+
+        `at` is the position after "is" or after "shall". Return None for other predicates.
+        """
+        negated = modality in _DENIALS
+        if words[at].low == "be" and modality in {"must", "must not", "will", "will not"}:
+            denied, at = _skip_adverbs(words, at + 1)
+            negated = negated or denied
+        order = _ORDERS.get(words[at].low) if at + 2 < len(words) else None
+        if order is None or words[at + 1].separator or words[at + 2].separator:
+            return None
+        if negated:
+            order = _DENIED_ORDERS[order]
+        if words[at + 1].low == "from" and (base := self._verbs.base(words[at + 2].low, "gerund")):
+            return order, (base, False, at + 3)
+        if words[at + 1].low != "to":
+            return None
+        _, verb = _skip_adverbs(words, at + 2)
+        return order, self._main_verb(words, at + 1, verb, modal=True, bare=False) if verb < len(words) else None
 
     def _german_predicate(
         self, words: Sequence[SentenceWord], modal: int
@@ -537,7 +604,7 @@ def _skip_adverbs(words: Sequence[SentenceWord], at: int) -> tuple[bool, int]:
         low = words[at].low
         aside = next((one for one in _ASIDES if _words_match(words, at, one)), ())
         at += max(0, len(aside) - 1)
-        if low in NEGATIONS:
+        if low in NEGATIONS or aside in _DENYING_ASIDES:
             negated = True
         elif not aside and low not in ADVERBS and (not low.endswith("ly") or low in _LY_VERBS):
             break
@@ -552,8 +619,36 @@ def _modality(low: str, *, negated: bool) -> Modality:
         return "should not" if negated else "should"
     if low == "will":
         return "will not" if negated else "will"
+    if low in {"do", "does"}:
+        return "does not"
+    if low == "need":
+        return "need not"
     return "must not" if negated else "must"
 
 
+def _is_denied(words: Sequence[SentenceWord], at: int) -> bool:
+    """Return whether the word at `at` is an auxiliary before "not": "need not", "does not"."""
+    return words[at].low in _DENIED_VERBS and at + 1 < len(words) and words[at + 1].low in NEGATIONS
+
+
+def _is_conditional(words: Sequence[SentenceWord], at: int) -> bool:
+    """Return whether the clause that starts at a word is a condition, or a further part of one.
+
+    Examples are "if the Clerk is ill", "in the event that the Clerk is ill", and the second clause in "if the letter
+    means that the Clerk is ill". A comma ends a condition.
+    """
+    for before in range(at - 1, -1, -1):
+        low = words[before].low
+        if words[before + 1].separator or (before == at - 2 and words[at - 1].low not in _CONJUNCTIONS | {"that"}):
+            return False
+        if low in _CONDITIONS or (low == "that" and before > 0 and words[before - 1].low in _CONDITION_NOUNS):
+            return True
+    return False
+
+
 def _words_match(words: Sequence[SentenceWord], at: int, expected: Sequence[str]) -> bool:
-    return tuple(word.low for word in words[at : at + len(expected)]) == tuple(expected)
+    """Return whether the words at `at` are the expected ones; "*" matches any word."""
+    found = words[at : at + len(expected)]
+    return len(found) == len(expected) and all(
+        wanted in {"*", word.low} for word, wanted in zip(found, expected, strict=True)
+    )

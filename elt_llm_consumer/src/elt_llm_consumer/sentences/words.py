@@ -93,7 +93,7 @@ FINITE_VERBS: Final = BE - {"been", "being"} | HAVE - {"having"} | DO | MODALS |
 """Auxiliaries and modal verbs that show where the subject of a sentence ends."""
 
 
-VerbForm = Literal["base", "third", "participle", "past"]
+VerbForm = Literal["base", "third", "participle", "past", "gerund"]
 
 _VERBS: Final = tomllib.loads(files("elt_llm_consumer.sentences").joinpath("verbs.toml").read_text(encoding="utf-8"))
 _IRREGULAR: Final[Mapping[str, tuple[str, str]]] = _VERBS["irregular"]
@@ -149,12 +149,15 @@ def past_participle(base: str) -> str:
 
 
 def _forms_of(base: str) -> dict[VerbForm, str]:
-    """Return the forms of a verb, such as "carry", "carries", "carried" and "carried"."""
+    """Return the forms of a verb, such as "carry", "carries", "carried", "carried" and "carrying"."""
     stem = base[:-1] + "i" if base.endswith("y") and base[-2:-1] not in _VOWELS else base
     third = stem + ("es" if stem != base or base.endswith(("s", "x", "z", "ch", "sh", "o")) else "s")
     regular = base + "d" if base.endswith("e") else (base + base[-1] if base in _DOUBLED else stem) + "ed"
     past, participle = _IRREGULAR.get(base, (regular, regular))
-    return {"base": base, "third": "has" if base == "have" else third, "participle": participle, "past": past}
+    third = "has" if base == "have" else third
+    gerund = base.removesuffix("e") if not base.endswith("ee") else base
+    gerund = f"{base + base[-1] if base in _DOUBLED else gerund}ing"
+    return {"base": base, "third": third, "participle": participle, "past": past, "gerund": gerund}
 
 
 _ENDING = r"\w{0,20}"
