@@ -185,6 +185,7 @@ ALONE = [
     "And what is the room of Dora Pike?",
     "And what does Dora Pike do?",
     "Und was ist der Raum von Dora Pike?",
+    "מה הקנס על איחור?",
     "thanks",
     "ok!",
 ]

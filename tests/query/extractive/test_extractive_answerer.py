@@ -147,6 +147,20 @@ OFFICES = "| City | Staff | Phone |\n|---|---|---|\n| Berlin | 12 | 030 555 |\n|
 FEES = "The late fee of Berlin is 45 euro. The notice period in Paris is three months."
 
 
+def test_a_table_row_and_a_sentence_answer_the_two_parts_of_a_question() -> None:
+    text = (
+        "| Room | Deposit |\n|---|---|\n| R1 | 60 pounds |\n| R2 | 90 pounds |\n\n"
+        "The period of notice for a room is one month."
+    )
+    question = "What is the deposit for room R2, and what is the period of notice for a room?"
+    answer = make_answerer(abstain=False).answer(question, [make_chunk(text)])
+    assert "R2: 90 pounds" in answer.text
+    assert "one month" in answer.text
+    both = make_answerer(abstain=False).answer("What is the deposit for rooms R1 and R2?", [make_chunk(text)])
+    assert "R1: 60 pounds" in both.text
+    assert "R2: 90 pounds" in both.text
+
+
 def test_a_table_row_that_only_names_the_place_of_the_question_is_not_quoted_instead_of_the_sentence_that_answers() -> (
     None
 ):
