@@ -114,6 +114,14 @@ def test_a_cue_word_within_the_entity_name_is_ignored() -> None:
     assert _fields(corpus, field).facts("Vetting Certificate").cell.verdict == "absent"
 
 
+def test_a_second_header_row_names_the_column_of_a_field_if_no_other_column_has_this_name() -> None:
+    table = "Set | Duty | Duty | Retention | Retention\nSet | Owner | Deputy | From | Period\n"
+    row = "Case File | Clerk | Registrar | Closure | 7 years\n"
+    assert _cell("Case File", "data_owner", table + row).value == "Clerk"
+    assert _cell("Case File", "retention", table + row).value == "7 years"
+    assert _cell("Case File", "data_owner", (table + row).replace("Deputy", "Owner")).verdict == "absent"
+
+
 def test_contradicting_table_rows_are_reported_as_a_conflict() -> None:
     second = "\n\nAnd:\n\n| Set | Class |\n|---|---|\n| Case File | Internal |\n"
     cell = _cell("Case File", "data_classification", _HANDBOOK + second)

@@ -151,3 +151,25 @@ def test_terms_are_read_from_the_column_before_a_business_definition_even_if_cel
     ]
     plain = head + "E-1 | Sites | Weir | Low wall across a river. | A. Bell\n"
     assert defined(f"# Elements\n\n{plain}") == [("Weir", "Low wall across a river.")]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Term | Definition | Short name | Synonyms | Owner\n",
+        "Term | Definition | Names | Names | Owner\nTerm | Definition | Short name | Synonyms | Owner\n",
+    ],
+)
+def test_the_rows_of_a_wide_glossary_without_their_empty_cells_keep_their_columns(head: str) -> None:
+    rows = (
+        "Term: Weir | Definition: Low wall | across a river. | Synonyms: Sill | Owner: A. Low\n"
+        "Term: Lock | Short name: LCK | Owner: A. Low\n"
+        "The words of the year 2024\n"
+        "Term: Flow Meter | Definition: Measures water. | Short name: FM\n"
+    )
+    if "Names" in head:
+        rows = rows.replace("Short name:", "Names Short name:").replace("Synonyms:", "Names Synonyms:")
+    assert [(one.term, one.text, one.abbreviation, one.aliases) for one in definitions_in(head + rows)] == [
+        ("Weir", "Low wall across a river.", "", ("Sill",)),
+        ("Flow Meter", "Measures water.", "FM", ()),
+    ]

@@ -60,6 +60,48 @@ def test_a_table_continues_after_a_page_footer() -> None:
     assert rows[-1] == ["Name", "Meaning of it"]
 
 
+def test_a_wide_sheet_row_without_its_empty_cells_has_the_header_of_each_value() -> None:
+    head = "Ref | Class | Owner | Note\n"
+    wide = f"{head}Ref: A1 | Class: Loans | Note: kept | for long\nRef: People\nRef: A2 | Owner: Clerk\n"
+    rows = [{cell.header: cell.text for cell in one.cells} for one in _read(wide)[1:] if one.cells]
+    assert rows == [
+        {"Ref": "A1", "Class": "Loans", "Owner": "", "Note": "kept | for long"},
+        {"Ref": "A2", "Class": "", "Owner": "Clerk", "Note": ""},
+    ]
+
+
+def test_a_title_between_the_rows_of_a_table_leaves_the_headers_to_the_rows_below() -> None:
+    titles = ["A. People", "Records of the year 2024", "Property.", "money and law", "'HKDF'"]
+    for title in titles:
+        rows = [one for one in _read(f"Class | Kept for\nLoan | 3 years\n{title}\nFine | 4 years\n") if one.cells]
+        assert {cell.header: cell.text for cell in rows[-1].cells} == {"Class": "Fine", "Kept for": "4 years"}
+    for text in ("And in Part B:", "- an item of a list", "One line.\nAnother line."):
+        apart = [one for one in _read(f"Class | Kept for\nLoan | 3 years\n{text}\nSet | Owner\n") if one.cells]
+        assert apart[-1].only_names
+
+
+def test_a_second_header_row_below_the_name_of_a_group_of_columns_is_no_data() -> None:
+    below = {
+        "Class | From | Period": True,
+        "Loan | May | June": False,
+        "Class | 1 | 2": False,
+    }
+    for row, is_header in below.items():
+        found = [one for one in _read(f"Class | Retention | Retention\n{row}\nFine | Payment | 4 years\n") if one.cells]
+        headers = ["Class", "Retention From", "Retention Period"] if is_header else ["Class", "Retention", "Retention"]
+        assert [cell.header for cell in found[2].cells] == headers
+        assert found[1].only_names == is_header
+
+
+def test_a_continued_table_keeps_the_headers_of_both_header_rows() -> None:
+    head = "Class | Retention | Retention\nClass | From | Period\n"
+    for repeated in ("", head):
+        rows = [
+            one for one in _read(f"{head}Loan | Return | 3 years\n\n{repeated}Fine | Payment | 4 years\n") if one.cells
+        ]
+        assert [cell.header for cell in rows[-1].cells] == ["Class", "Retention From", "Retention Period"]
+
+
 def test_tables_of_contents_and_headings_are_not_statements() -> None:
     assert [one.text for one in _read(_CONTENTS)] == [
         "A1.1 The board meets.",

@@ -50,12 +50,17 @@ class TableField:
         self._rows: list[TableRow] = []
         self._similar: list[TableRow] = []
         for statement in statements.statements if headed else ():
-            for cell in statement.cells:
-                key = names.key(cell.header) if cell.text and cell.header else ()
-                if key in headed:
-                    self._rows.append((statement, cell))
-                elif any(key[start : start + len(own)] == own for own in headed for start in range(len(key))):
-                    self._similar.append((statement, cell))
+            keyed = [(cell, names.key(cell.header)) for cell in statement.cells if cell.text and cell.header]
+            values = [cell for cell, key in keyed if key in headed] or _only(
+                [cell for cell, _ in keyed if names.key(cell.headers[-1]) in headed]
+            )
+            self._rows += [(statement, cell) for cell in values]
+            self._similar += [
+                (statement, cell)
+                for cell, key in keyed
+                if cell not in values
+                and any(key[start : start + len(own)] == own for own in headed for start in range(len(key)))
+            ]
 
     def candidates(self, name: str, *, similar: bool = False) -> list[FieldCandidate]:
         """Return the field's values in table rows about a name, best first.
@@ -112,6 +117,11 @@ class TableField:
         if key in keys:
             return itself
         return record if len(key) > 1 and key[-1:] in self._records and key[:-1] in keys else 0.0
+
+
+def _only(cells: list[TableCell]) -> list[TableCell]:
+    """Return the single cell of the list; nothing if it contains several."""
+    return cells if len(cells) == 1 else []
 
 
 def _subject(cells: Sequence[TableCell]) -> TableCell:

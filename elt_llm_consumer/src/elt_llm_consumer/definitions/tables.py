@@ -15,6 +15,7 @@ from elt_llm_consumer.definitions.layout import DocumentLayout, TextLine, one_li
 from elt_llm_consumer.definitions.subject import distinguishes
 from elt_llm_consumer.definitions.vocabulary import CONTEXT_IN_BRACKETS, pattern
 from elt_llm_consumer.jobs.sections import GlossarySection
+from elt_llm_consumer.sentences.statements import cells_by_label, joined_headers
 
 _MEANING: Final = pattern("meaning_header")
 _OTHER: Final = pattern("other_header")
@@ -103,7 +104,6 @@ def _first_known(names: Sequence[str], known: frozenset[str]) -> int | None:
 
 
 _PAGE_EDGES = 1000  # maximum characters of a page footer and the next page header together
-_LABEL = re.compile(r"([^:|\n]{1,60}):\s{1,3}")
 _BETWEEN_NAMES = re.compile(r"[;\n]|<br\s?/?>")
 _AROUND_NAME = " \"'“”„‘’*_`"
 _BAR = re.compile(r"(?<!\\)\||\t")
@@ -116,7 +116,7 @@ class DefinitionTables:
         self._layout = layout
         self._headers = TableHeaders(settings)
         self._likely = dict[tuple[str, ...], DefinitionColumns]()
-        self._labels = set[str]()
+        self._heads: list[tuple[str, ...]] = []
 
     def drafts(self) -> list[DefinitionDraft]:
         """Return the definitions in tables, in order. A row with an empty first cell continues the row above."""
@@ -146,13 +146,15 @@ class DefinitionTables:
         )
         head = self._columns(cells, first=first)
         if head is not None:
+            names = tuple(one_line(self._layout.text[slice(*cell)]) for cell in cells)
+            self._heads = [*(self._heads if before and before.start in self._layout.headers else []), names]
             self._layout.headers.add(line.start)
-            self._labels = {fold(one_line(self._layout.text[slice(*cell)])) for cell in cells}
             return head
         if first:
             columns = (None if line.apart else columns) or self._headless(line, cells)
         if columns is None:
             return None
+        cells = cells_by_label(self._layout.text, cells, joined_headers(self._heads)) or cells
         draft = self._row(columns, cells)
         if draft is not None:
             drafts.append(draft)
@@ -193,7 +195,7 @@ class DefinitionTables:
         text = self._layout.text
         if len(cells) <= max(columns.term, columns.meaning) or len(cells) > columns.count:
             return None
-        term, body = (self._without_header(cells[place]) for place in (columns.term, columns.meaning))
+        term, body = cells[columns.term], cells[columns.meaning]
         if not one_line(text[slice(*term)]) or not one_line(text[slice(*body)]):
             return None
         short = ""
@@ -216,16 +218,10 @@ class DefinitionTables:
         """Return the names listed in a row's cell. Commas separate names only if the cell has no other separators."""
         if column is None or column >= len(cells):
             return ()
-        cell = self._layout.text[slice(*self._without_header(cells[column]))]
+        cell = self._layout.text[slice(*cells[column])]
         listed = _BETWEEN_NAMES.split(cell)
         names = (name.strip(_AROUND_NAME) for name in (listed if len(listed) > 1 else cell.split(",")))
         return tuple(dict.fromkeys(name for name in names if any(map(str.isalnum, name))))
-
-    def _without_header(self, cell: tuple[int, int]) -> tuple[int, int]:
-        """Return the span of a cell without its column header, which wide sheets repeat in a cell: "Element: Valve"."""
-        label = _LABEL.match(self._layout.text, *cell)
-        labelled = label is not None and fold(label[1]) in self._labels
-        return trim_span(self._layout.text, label.end(), cell[1]) if label is not None and labelled else cell
 
     def _continues(self, columns: DefinitionColumns, cells: Sequence[tuple[int, int]]) -> bool:
         """Return whether a row continues the meaning in the row above: no term, but text in the last cell."""
