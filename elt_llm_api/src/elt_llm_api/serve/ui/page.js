@@ -119,8 +119,8 @@ function restoreQuestion() {
 }
 
 // What a command has opened is scrolled into view, once. Two parts of Gradio are mended for screen readers: buttons of the
-// question box and of the upload are named by their text, and the examples, which are buttons, are not called a list.
-const named = "#question :is(.submit-button, .stop-button)[aria-label], .upload-container[aria-label]";
+// question box and of the upload, and messages, are named by their text, and the examples, which are buttons, are not called a list.
+const named = "#question :is(.submit-button, .stop-button)[aria-label], .upload-container[aria-label], #conversation [data-testid][aria-label*='<']";
 const seen = new WeakSet();
 new MutationObserver(() => {
   for (const button of document.querySelectorAll(named)) {
