@@ -19,11 +19,15 @@ from pathlib import Path
 import gradio as gr
 import gradio.blocks
 import gradio.queueing
+import gradio_client.utils
 from fastapi import FastAPI
 from gradio.routes import App
+from gradio_client.utils import strip_invalid_filename_characters
 from starlette.routing import Mount
 
 from elt_llm_api.serve.actions.health import HealthActions
+from elt_llm_api.serve.actions.uploads import safe_file_name
+from elt_llm_api.serve.errors import UnsupportedUpload
 from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui.controls import CollectionPickers, PageContext, command_box, html_area
 from elt_llm_api.serve.ui.markup import fill_template
@@ -73,6 +77,7 @@ async def _create_app(services: Services, texts: Texts) -> App:
     )
     vars(gradio.queueing)["traceback"] = _ErrorLogger
     vars(gradio.blocks)["App"] = _NoApp
+    vars(gradio_client.utils)["strip_invalid_filename_characters"] = _name_of_upload
     with gr.Blocks(title="elt-llm", analytics_enabled=False, fill_width=True) as blocks:
         pickers = CollectionPickers(changes=gr.State(0), listed=gr.State(None))
         _lay_out_header(services, texts, pickers)
@@ -122,6 +127,18 @@ def _lay_out_tabs(blocks: gr.Blocks, services: Services, texts: Texts, pickers: 
                 getattr(import_module(f"elt_llm_api.serve.ui.{name}"), f"{name.capitalize()}Tab")(page)
             opened.append(tab.select)
     pickers.refresh_on(opened, focused)
+
+
+def _name_of_upload(name: str, max_bytes: int = 200) -> str:
+    """Return the name under which Gradio stores an uploaded file.
+
+    Gradio would delete signs such as "?", so that different names become the same.
+    """
+    stripped = strip_invalid_filename_characters(name, max_bytes)
+    try:
+        return name if stripped == name else safe_file_name(name)
+    except UnsupportedUpload:
+        return stripped
 
 
 class _NoApp:
