@@ -118,11 +118,12 @@ def test_a_browser_whose_cookie_is_gone_is_led_to_the_login_form_and_keeps_the_t
             page.get_by_label("Key").fill(TOKEN)
             page.get_by_role("button", name="Sign in").click()
             page.locator("#health-sign .badge").wait_for()
+            page.wait_for_timeout(2000)  # for the other requests of a new page
 
         page.goto(f"{server.address}/login")
         sign_in()
-        page.context.clear_cookies()
         page.locator("#question textarea").fill("What is a bicycle?")
+        page.context.clear_cookies()  # afterwards any request of the page may be refused
         page.locator("#question textarea").press("Enter")
         page.wait_for_url(f"{server.address}/login")
         sign_in()

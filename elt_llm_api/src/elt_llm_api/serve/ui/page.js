@@ -121,7 +121,7 @@ function restoreQuestion() {
 // Gradio shows only "Error" to a browser that is no longer signed in. The typed question is kept for afterwards.
 async function signInAgain() {
   const answer = await fetch("/page.js", { cache: "no-store" }).catch(() => null); // no answer: the server is lost
-  if (answer?.status !== 401) return;
+  if (answer?.status !== 401 || isLost) return;
   isLost = true;
   location.assign("/login");
 }
