@@ -194,6 +194,14 @@ def test_a_follow_up_question_is_added_to_the_conversation_and_the_conversation_
     assert latest["turns"] == 2
 
 
+def test_hebrew_is_written_from_the_right_to_the_left(visit: tuple[Page, PageTraffic]) -> None:
+    page, _ = visit
+    ask(page, "מה הקנס על איחור?")
+    question = page.locator("#conversation .user .text")
+    style = question.evaluate("it => [getComputedStyle(it).unicodeBidi, getComputedStyle(it).textAlign]")
+    assert style == ["plaintext", "start"]
+
+
 REPORTED = (
     *("is 3*4*5 litres", "costs 10~~00~~ euros", "weighs ~2~ grams", r"in C:\temp\_new\report", "key ab__7__9_x_1"),
     *(r"for 3 \* 10 seconds", "2**3**4", "1*2 and 3*4", "5 &lt; 6", "in __init__.py"),

@@ -108,6 +108,15 @@ def test_files_whose_names_differ_in_a_forbidden_sign_are_both_kept(
     }
 
 
+def test_a_long_file_name_stays_within_its_column(visit: Page, tmp_path: Path) -> None:
+    file = tmp_path / "Donaudampfschifffahrtsgesellschaftskapitänsmützenverordnung.md"
+    file.write_text("# Caps\n\nThe cap of a captain is blue.\n", encoding="utf-8")
+    upload(visit, "caps", file)
+    expect(visit.locator("#documents-status")).to_contain_text("is done")
+    visit.set_viewport_size({"width": 700, "height": 900})
+    assert visit.locator("#documents-table td.name").evaluate("cell => cell.scrollWidth <= cell.clientWidth")
+
+
 def test_a_new_collection_appears_in_the_other_tabs_without_a_reload(visit: Page, tmp_path: Path) -> None:
     (tmp_path / "owls.md").write_text("# Owls\n\nOwls nest in May.\n", encoding="utf-8")
     upload(visit, "night_owls", tmp_path / "owls.md")

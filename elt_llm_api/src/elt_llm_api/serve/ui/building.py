@@ -19,10 +19,9 @@ from pathlib import Path
 import gradio as gr
 import gradio.blocks
 import gradio.queueing
-import gradio_client.utils
+import gradio.route_utils
 from fastapi import FastAPI
 from gradio.routes import App
-from gradio_client.utils import strip_invalid_filename_characters
 from starlette.routing import Mount
 
 from elt_llm_api.serve.actions.health import HealthActions
@@ -40,6 +39,8 @@ TABS = ("ask", "inspect", "documents", "jobs", "health")
 MOST_WAITING = 64
 """Number of events that may wait. Further events get the message that the server is busy."""
 _INTERFACE = tomllib.loads(Path(__file__).with_name("interface.toml").read_text(encoding="utf-8"))
+_GRADIO_CLIENT = vars(gradio.route_utils)["client_utils"]
+_STRIP = _GRADIO_CLIENT.strip_invalid_filename_characters
 logger = logging.getLogger(__name__)
 
 
@@ -77,7 +78,7 @@ async def _create_app(services: Services, texts: Texts) -> App:
     )
     vars(gradio.queueing)["traceback"] = _ErrorLogger
     vars(gradio.blocks)["App"] = _NoApp
-    vars(gradio_client.utils)["strip_invalid_filename_characters"] = _name_of_upload
+    vars(_GRADIO_CLIENT)["strip_invalid_filename_characters"] = _name_of_upload
     with gr.Blocks(title="elt-llm", analytics_enabled=False, fill_width=True) as blocks:
         pickers = CollectionPickers(changes=gr.State(0), listed=gr.State(None))
         _lay_out_header(services, texts, pickers)
@@ -134,7 +135,7 @@ def _name_of_upload(name: str, max_bytes: int = 200) -> str:
 
     Gradio would delete signs such as "?", so that different names become the same.
     """
-    stripped = strip_invalid_filename_characters(name, max_bytes)
+    stripped: str = _STRIP(name, max_bytes)
     try:
         return name if stripped == name else safe_file_name(name)
     except UnsupportedUpload:
