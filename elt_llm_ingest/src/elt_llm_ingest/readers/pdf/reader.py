@@ -465,7 +465,7 @@ _REASONS = {
     pdfium.FPDF_ERR_FORMAT: "is not a PDF, or too damaged to open",
 }
 # Titles that a program writes by default.
-_PROGRAM_TITLES = ("microsoft word", "microsoft powerpoint", "untitled", "(anonymous)", "slide 1")
+_PROGRAM_TITLES = ("microsoft word", "microsoft powerpoint", "untitled", "slide 1")
 _FILE_ENDS = (".doc", ".docx", ".indd", ".pdf", ".dvi", ".odt", ".pptx", ".ppt", ".xls", ".xlsx", ".qxd", ".fm")
 
 
