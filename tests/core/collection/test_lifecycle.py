@@ -65,6 +65,7 @@ def test_the_error_for_a_collection_without_a_generation_names_the_command_that_
     with pytest.raises(UsageError, match="nothing is published") as caught:
         open_generation(store, COLLECTION)
     assert f"elt-llm ingest PATH -c {COLLECTION}" in caught.value.hint
+    assert "If its files are being read, wait" in caught.value.hint
 
 
 def test_opening_a_generation_with_another_embedding_model_is_refused_and_releases_its_pin(store: Store) -> None:

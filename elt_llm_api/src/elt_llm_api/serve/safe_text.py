@@ -145,6 +145,6 @@ def route_link(label: str, route: str) -> str:
     if not is_own or any(sign in route for sign in "\\()<>[]\"'` ") or not route.isprintable():
         raise ValueError(f"'{route}' is not a path on this server.")
     text = escape_markdown(" ".join(label.split()))
-    for sign in "\\[]`":
+    for sign in "\\[]`*_~":
         text = text.replace(sign, f"\\{sign}")
     return f"[{text}]({route})"

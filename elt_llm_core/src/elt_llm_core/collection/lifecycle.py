@@ -66,7 +66,8 @@ def open_generation(
     pin = store.pin_published(record, partial(provide_files, store, record))
     if pin is None:
         raise UsageError(
-            f"Collection '{name}' is empty: nothing is published yet.", hint=f"Run: elt-llm ingest PATH -c {name}"
+            f"Collection '{name}' is empty: nothing is published yet.",
+            hint=f"If its files are being read, wait; else run: elt-llm ingest PATH -c {name}",
         )
     try:
         passport = Passport.from_json(store.generations.get(record.id, pin.number).passport)

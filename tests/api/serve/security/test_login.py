@@ -6,6 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 from browsing.browser import open_browser
+from served.answering_server import becomes_true
 from served.server import RunningServer, served
 
 pytestmark = pytest.mark.network
@@ -104,3 +105,27 @@ def test_a_real_browser_can_sign_in(server: RunningServer) -> None:
         assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
         assert page.evaluate("document.cookie") == ""
         assert page.evaluate("fetch('/v1/collections').then(answer => answer.status)") == 200
+
+
+def test_a_browser_whose_cookie_is_gone_is_led_to_the_login_form_and_keeps_the_typed_question(
+    server: RunningServer,
+) -> None:
+    with open_browser() as browser:
+        page = browser.new_page()
+        page.set_default_timeout(60_000)
+
+        def sign_in() -> None:
+            page.get_by_label("Key").fill(TOKEN)
+            page.get_by_role("button", name="Sign in").click()
+            page.locator("#health-sign .badge").wait_for()
+            page.wait_for_timeout(2000)  # for the other requests of a new page
+
+        page.goto(f"{server.address}/login")
+        sign_in()
+        page.locator("#question textarea").fill("What is a bicycle?")
+        page.context.clear_cookies()  # afterwards any request of the page may be refused
+        page.locator("#question textarea").press("Enter")
+        page.wait_for_url(f"{server.address}/login")
+        sign_in()
+        box = page.locator("#question textarea")
+        assert becomes_true(lambda: box.input_value() == "What is a bicycle?", 60)

@@ -1,18 +1,30 @@
 """The HTML of answers and sources marks doubtful sentences, and shows text of documents as plain text."""
 
+import re
+
 from attacks.script_payloads import PAYLOADS
 from browsing.html_effects import ShownHtml
 from elt_llm_api.display.text import TableColumn
-from elt_llm_api.serve.ui.markup import CitationChips, answer_markdown, fill_template, find_doubtful, html_table
+from elt_llm_api.serve.ui.markup import (
+    CitationChips,
+    answer_markdown,
+    fill_template,
+    find_doubtful,
+    html_table,
+    text_html,
+)
 from elt_llm_api.serve.ui.markup import mark_doubtful as mark_doubtful_in
 from elt_llm_api.serve.ui.sources import chunk_cards, cited_cards, mark_span
 from elt_llm_api.serve.ui.texts import load_texts
 from elt_llm_core.results import CheckedSentence, Citation, QueryResult
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 from model_servers.scripted_model import chunk
+from optional import needs
 
 TEXTS = load_texts("en")
+RENDERER = MarkdownIt("gfm-like", {"html": True, "linkify": True})
 CITATION = Citation(
     reference="[1]",
     collection="library",
@@ -25,6 +37,13 @@ CITATION = Citation(
     page=3,
     section="Loans",
     relevance_score=0.5,
+)
+SIGNS = st.sampled_from(
+    [*"*_~\\`<>&;#|[]()!$-+.:=^ \n", "**", "~~", "***", "3", "4.", "5", "a", "é", "重", "&amp;", "&#52;"]
+)
+SIGNED = st.lists(SIGNS, min_size=1, max_size=14).map("".join)
+WRITTEN = st.lists(st.sampled_from([*"*_~\\ &;+", "~~", "3", "45", "a", "&#52;"]), max_size=9).map(
+    lambda it: f"x {''.join(it)} 7"
 )
 OUR_BUTTON = {("id", "source-1"), ("type", "button"), ("name", "source"), ("value", "0.1"), ("tabindex", "0")}
 
@@ -133,3 +152,30 @@ def test_html_payloads_in_a_text_title_or_table_are_shown_as_text() -> None:
             shown = ShownHtml(html)
             assert set(shown.active) <= {("scope", "col"), *OUR_BUTTON}
             assert not {"img", "a", "script", "iframe", "form", "svg", "style"} & shown.tags
+
+
+def written(text: str) -> str:
+    return CitationChips(1, (), TEXTS).show(text)
+
+
+@given(SIGNED)
+def test_a_quoted_text_is_html_that_has_every_character_of_the_text(text: str) -> None:
+    assert ShownHtml(text_html(text).replace("<br>", "\n")).text.split() == text.split()
+
+
+@given(WRITTEN)
+def test_the_numbers_that_a_model_wrote_stay_apart(text: str) -> None:
+    needs("linkify_it")
+    shown = ShownHtml(RENDERER.render(written(text))).text
+    assert re.findall(r"\d+", shown) == re.findall(r"\d+", text)
+
+
+def test_an_answer_that_quotes_is_shown_as_text_and_has_buttons() -> None:
+    answered = result("It is 3*4*5 [1].", citations=(CITATION,), metadata={"model": "extractive"})
+    shown = answer_markdown(answered, TEXTS, turn=2)
+    assert shown.startswith('<div class="text">It is 3*4*5 <button')
+
+
+def test_bold_lists_and_code_that_a_model_wrote_stay() -> None:
+    answer = "1. **25 points**, *or* 3 %:\n    - `a_b[1]` [1]\n\n```\nx_1 = 3*4*5\n```\n"
+    assert written(answer) == answer

@@ -2,11 +2,17 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from browsing.browser import open_browser
 from browsing.interface import Interface, PageTraffic, open_tab
+from elt_llm_core.results import QueryResult
+from elt_llm_core.state.database import open_state
+from elt_llm_core.state.sessions import SessionTable
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from model_servers.faults import Fault
 from playwright.sync_api import Browser, Page, expect
 from processes.command_line import SAMPLES
@@ -186,6 +192,49 @@ def test_a_follow_up_question_is_added_to_the_conversation_and_the_conversation_
     expect(page.locator("#conversation .user .prose")).to_have_count(2)
     [latest, *_] = model.server.client.get("/v1/sessions").json()
     assert latest["turns"] == 2
+
+
+def test_hebrew_is_written_from_the_right_to_the_left(visit: tuple[Page, PageTraffic]) -> None:
+    page, _ = visit
+    ask(page, "מה הקנס על איחור?")
+    question = page.locator("#conversation .user .text")
+    style = question.evaluate("it => [getComputedStyle(it).unicodeBidi, getComputedStyle(it).textAlign]")
+    assert style == ["plaintext", "start"]
+
+
+REPORTED = (
+    *("is 3*4*5 litres", "costs 10~~00~~ euros", "weighs ~2~ grams", r"in C:\temp\_new\report", "key ab__7__9_x_1"),
+    *(r"for 3 \* 10 seconds", "2**3**4", "1*2 and 3*4", "5 &lt; 6", "in __init__.py"),
+)
+QUOTED = (*REPORTED, "***star***", "3. x\n5. y", "# 1\n> 2\n- 3", "|a|\n|-|\n|1|2|", "`1*2*3`", "[x](y) <b>z</b>")
+SIGNS = st.sampled_from([*"*_~\\`<>&;#|[]()!$-+.:= \n", "**", "~~", "***", "3", "4.", "5", "a", "é", "重", "&#52;"])
+SIGNED = st.lists(SIGNS, min_size=1, max_size=14).map("".join).filter(str.strip)
+
+
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(SIGNED, min_size=30, max_size=30))
+def test_a_browser_shows_every_character_of_questions_and_quoted_answers_and_the_signs_that_a_model_wrote(
+    model: AnsweringServer, ui: Interface, texts: list[str]
+) -> None:
+    quoted = [*QUOTED, *texts]
+    with closing(open_state(model.server.data_dir)) as state:
+        sessions = SessionTable(state)
+        session = sessions.create(["samples"])
+        for writer, answers in (("extractive", quoted), ("model", REPORTED)):
+            for answer in answers:
+                result = QueryResult(question="?", answer=answer, answered=True, metadata={"model": writer})
+                sessions.add(session, answer, result)
+    with ui.visited() as (page, _):
+        page.get_by_label("Earlier conversations").click()
+        page.get_by_role("option").first.click()
+        shown = page.locator("#conversation .bot .prose")
+        expect(shown).to_have_count(len(quoted) + len(REPORTED))
+        expect(shown.last).to_contain_text("confidence")
+        answers = [text.rpartition("confidence")[0] for text in shown.all_inner_texts()]
+        questions = page.locator("#conversation .user .prose").all_inner_texts()
+    expected = [text.split() for text in (*quoted, *REPORTED)]
+    assert [text.split() for text in answers] == expected
+    assert [text.split() for text in questions] == expected
 
 
 def test_a_rating_of_an_answer_is_stored_with_its_conversation_turn(

@@ -7,6 +7,7 @@ import pytest
 from browsing.browser import open_browser
 from browsing.interface import Interface, PageTraffic, open_tab
 from elt_llm_api.serve.actions.documents import DocumentEntry
+from elt_llm_api.serve.actions.uploads import safe_file_name
 from elt_llm_api.serve.ui.documents import document_rows
 from elt_llm_api.serve.ui.texts import load_texts
 from elt_llm_core.state.jobs import QueuedJob
@@ -91,6 +92,29 @@ def test_a_file_can_be_uploaded_searched_displayed_and_forgotten(
     expect(status).to_contain_text("is forgotten")
     assert documents(server.client, "birds").keys() == {"herons.md"}
     expect(visit.locator("#documents-table")).not_to_contain_text("storks.md")
+
+
+def test_files_whose_names_differ_in_a_forbidden_sign_are_both_kept(
+    visit: Page, server: RunningServer, tmp_path: Path
+) -> None:
+    for name in ("Who pays?.md", "Who pays.md", "Who *pays*.md"):
+        (tmp_path / name).write_text(f"# Paying\n\nIn the file {name} it is the buyer.\n", encoding="utf-8")
+        upload(visit, "payers", tmp_path / name)
+        expect(visit.locator("#documents-status")).to_contain_text("is done")
+        expect(visit.locator("#documents-status")).not_to_contain_text("replaced")
+        expect(visit.locator("#documents-files")).not_to_contain_text("Who")
+    assert documents(server.client, "payers").keys() == {
+        safe_file_name(name) for name in ("Who pays?.md", "Who pays.md", "Who *pays*.md")
+    }
+
+
+def test_a_long_file_name_stays_within_its_column(visit: Page, tmp_path: Path) -> None:
+    file = tmp_path / "Donaudampfschifffahrtsgesellschaftskapitänsmützenverordnung.md"
+    file.write_text("# Caps\n\nThe cap of a captain is blue.\n", encoding="utf-8")
+    upload(visit, "caps", file)
+    expect(visit.locator("#documents-status")).to_contain_text("is done")
+    visit.set_viewport_size({"width": 700, "height": 900})
+    assert visit.locator("#documents-table td.name").evaluate("cell => cell.scrollWidth <= cell.clientWidth")
 
 
 def test_a_new_collection_appears_in_the_other_tabs_without_a_reload(visit: Page, tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
 """The status of a job: its name, its progress or what it is waiting for, and its result."""
 
+import re
 from typing import Any
 
 import pytest
+from browsing.html_effects import ShownHtml
 from elt_llm_api.display.text import STAGE_WORDS
-from elt_llm_api.serve.ui.controls import job_markdown
+from elt_llm_api.serve.ui.controls import job_html
 from elt_llm_api.serve.ui.texts import load_texts
 from elt_llm_core.state.jobs import JobStatus, QueuedJob
 
@@ -21,14 +23,17 @@ FAILURE = {"name": "Cup", "reason": "No model answers.", "hint": "Start it."}
 def shown(kind: str, status: JobStatus, language: str = "en", **others: Any) -> str:
     arguments = {"collection": "birds"} if kind in {"ingest", "forget"} else {"job": "terms"}
     given = {"progress": {}, "result": {}, "error": "", "created_at": MOMENT, "updated_at": MOMENT, **others}
-    return job_markdown(QueuedJob("0", kind, arguments, "local", status, 1, None, **given), load_texts(language))
+    html = job_html(QueuedJob("0", kind, arguments, "local", status, 1, None, **given), load_texts(language))
+    bars = re.findall("<progress[^>]*>", html)
+    paragraphs = [ShownHtml(part).text for part in html.split("</p>")]
+    return "\n\n".join([paragraphs[0], *bars, *filter(None, paragraphs[1:])])
 
 
 @pytest.mark.parametrize("kind", ["ingest", "forget", "glossary"])
 def test_a_queued_job_shows_what_it_is_waiting_for(kind: str) -> None:
     notes = ["Somebody reads.", "The lock is held by another ingest."]
     lines = shown(kind, "queued", progress={"notes": notes}).split("\n\n")
-    assert lines[0].endswith("… is waiting.**")
+    assert lines[0].endswith("… is waiting.")
     assert lines[1:] == notes[-1:]
 
 
@@ -36,8 +41,8 @@ def test_the_progress_of_a_forget_job_has_its_own_label() -> None:
     progress = {"stage": "index", "done": 2, "total": 9, "detail": ""}
     lines = shown("forget", "running", progress=progress).split("\n\n")
     assert lines == [
-        "**Forgetting a document of birds ▶ is running.**",
-        '<progress max="9" value="2"></progress>',
+        "Forgetting a document of birds ▶ is running.",
+        '<progress max="9" value="2">',
         "Building the index: 2 of 9",
     ]
 
@@ -45,7 +50,7 @@ def test_the_progress_of_a_forget_job_has_its_own_label() -> None:
 def test_the_stages_of_a_job_have_the_same_labels_as_in_the_terminal() -> None:
     progress = {"stage": "rows", "done": 0, "total": 0, "detail": "Averell Cup"}
     lines = shown("glossary", "running", progress=progress).split("\n\n")
-    assert lines == ["**Glossary of terms ▶ is running.**", "Making rows: 0 Averell Cup"]
+    assert lines == ["Glossary of terms ▶ is running.", "Making rows: 0 Averell Cup"]
     assert {stage: load_texts("en")(f"stage.{stage}") for stage in STAGE_WORDS} == {
         stage: label for stage, (label, _) in STAGE_WORDS.items()
     }
@@ -53,7 +58,7 @@ def test_the_stages_of_a_job_have_the_same_labels_as_in_the_terminal() -> None:
 
 def test_the_job_progress_lists_the_first_failed_files() -> None:
     lines = shown("ingest", "done", result=READ).split("\n\n")
-    assert lines[:3] == ["**Reading files into birds ✓ is done.**", "1 ok, 7 failed.", "notes-0: It is empty."]
+    assert lines[:3] == ["Reading files into birds ✓ is done.", "1 ok, 7 failed.", "notes-0: It is empty."]
     assert lines[-1] == "2 more failed."
 
 
@@ -63,7 +68,7 @@ def test_failed_rows_are_listed_with_the_remedy() -> None:
 
 
 def test_a_failed_job_shows_its_error() -> None:
-    assert shown("ingest", "failed", error="The disk is full.").endswith("✗ failed.**\n\nThe disk is full.")
+    assert shown("ingest", "failed", error="The disk is full.").endswith("✗ failed.\n\nThe disk is full.")
 
 
 def test_the_notes_and_errors_of_a_job_are_in_the_language_of_the_page() -> None:
@@ -88,3 +93,9 @@ def test_the_notes_and_errors_of_a_job_are_in_the_language_of_the_page() -> None
         "Es konnte nichts gelesen werden. Die erste Datei ist notes: ist verschlüsselt: Ein Passwort ist nötig."
         " Beheben Sie die genannten Ursachen, und lesen Sie die Dateien noch einmal ein."
     )
+
+
+def test_the_name_of_a_file_in_the_progress_is_shown_as_it_is() -> None:
+    name = "**bold** [x](http:evil) `c` _1_ 3*4*5.txt"
+    files = [{"path": name, "status": "failed", "reason": "It is empty."}]
+    assert f"{name}: It is empty." in shown("ingest", "done", result={**READ, "files": files})

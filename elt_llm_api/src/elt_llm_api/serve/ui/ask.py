@@ -30,7 +30,7 @@ from elt_llm_api.serve.actions.conversations import ConversationActions, Feedbac
 from elt_llm_api.serve.actions.jobs import JobActions
 from elt_llm_api.serve.actions.questions import LONGEST_QUESTION, AskRequest, FinalAnswer, KeepAlive, QuestionActions
 from elt_llm_api.serve.actions.uploads import UploadActions
-from elt_llm_api.serve.safe_text import escape_html, escape_markdown
+from elt_llm_api.serve.safe_text import escape_html
 from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui import controls
 from elt_llm_api.serve.ui.controls import PageContext
@@ -42,6 +42,7 @@ from elt_llm_api.serve.ui.markup import (
     flatten_lines,
     partial_markdown,
     source_place,
+    text_html,
 )
 from elt_llm_api.serve.ui.sources import SourceCard, SourcePanel, chunk_cards, cited_cards
 from elt_llm_api.serve.ui.texts import Texts
@@ -142,7 +143,7 @@ class ConversationState:
             message
             for turn in self.turns
             for message in (
-                {"role": "user", "content": escape_markdown(turn.question)},
+                {"role": "user", "content": text_html(turn.question)},
                 {"role": "assistant", "content": turn.markdown},
             )
         ]
@@ -293,7 +294,7 @@ class DroppedFiles:
     async def add(
         self, principal: Principal, browser: str, files: Sequence[str], ticked: Sequence[str]
     ) -> AsyncGenerator[tuple[str, str], None]:
-        """Yield (progress as Markdown, collection). The collection is "" until the files can be searched.
+        """Yield (progress as HTML, collection). The collection is "" until the files can be searched.
 
         Files of a refused upload stay in the question box. Stopping the answer of this browser cancels the job.
         """
@@ -302,12 +303,12 @@ class DroppedFiles:
         try:
             job = await asyncio.to_thread(self._uploads.add, principal, collection, files)
             while not job.has_ended:
-                yield controls.job_markdown(job, self._texts), ""
+                yield controls.job_html(job, self._texts), ""
                 await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
                 if stopped.is_set():
                     await asyncio.to_thread(self._jobs.cancel, principal, job.id)
                 job = await asyncio.to_thread(self._jobs.get, principal, job.id)
-            yield controls.job_markdown(job, self._texts), collection if job.status == "done" else ""
+            yield controls.job_html(job, self._texts), collection if job.status == "done" else ""
         except EltError as error:
             yield failure_markdown(error, self._texts), ""
         finally:

@@ -19,11 +19,14 @@ from pathlib import Path
 import gradio as gr
 import gradio.blocks
 import gradio.queueing
+import gradio.route_utils
 from fastapi import FastAPI
 from gradio.routes import App
 from starlette.routing import Mount
 
 from elt_llm_api.serve.actions.health import HealthActions
+from elt_llm_api.serve.actions.uploads import safe_file_name
+from elt_llm_api.serve.errors import UnsupportedUpload
 from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui.controls import CollectionPickers, PageContext, command_box, html_area
 from elt_llm_api.serve.ui.markup import fill_template
@@ -36,6 +39,8 @@ TABS = ("ask", "inspect", "documents", "jobs", "health")
 MOST_WAITING = 64
 """Number of events that may wait. Further events get the message that the server is busy."""
 _INTERFACE = tomllib.loads(Path(__file__).with_name("interface.toml").read_text(encoding="utf-8"))
+_GRADIO_CLIENT = vars(gradio.route_utils)["client_utils"]
+_STRIP = _GRADIO_CLIENT.strip_invalid_filename_characters
 logger = logging.getLogger(__name__)
 
 
@@ -73,6 +78,7 @@ async def _create_app(services: Services, texts: Texts) -> App:
     )
     vars(gradio.queueing)["traceback"] = _ErrorLogger
     vars(gradio.blocks)["App"] = _NoApp
+    vars(_GRADIO_CLIENT)["strip_invalid_filename_characters"] = _name_of_upload
     with gr.Blocks(title="elt-llm", analytics_enabled=False, fill_width=True) as blocks:
         pickers = CollectionPickers(changes=gr.State(0), listed=gr.State(None))
         _lay_out_header(services, texts, pickers)
@@ -122,6 +128,18 @@ def _lay_out_tabs(blocks: gr.Blocks, services: Services, texts: Texts, pickers: 
                 getattr(import_module(f"elt_llm_api.serve.ui.{name}"), f"{name.capitalize()}Tab")(page)
             opened.append(tab.select)
     pickers.refresh_on(opened, focused)
+
+
+def _name_of_upload(name: str, max_bytes: int = 200) -> str:
+    """Return the name under which Gradio stores an uploaded file.
+
+    Gradio would delete signs such as "?", so that different names become the same.
+    """
+    stripped: str = _STRIP(name, max_bytes)
+    try:
+        return name if stripped == name else safe_file_name(name)
+    except UnsupportedUpload:
+        return stripped
 
 
 class _NoApp:

@@ -15,7 +15,6 @@ from elt_llm_api.serve.actions.conversations import ConversationActions
 from elt_llm_api.serve.actions.jobs import JobActions
 from elt_llm_api.serve.actions.profiles import ProfileActions
 from elt_llm_api.serve.asgi import PRINCIPAL
-from elt_llm_api.serve.safe_text import escape_markdown
 from elt_llm_api.serve.services import Services
 from elt_llm_api.serve.ui.markup import failure_markdown, fill_template
 from elt_llm_api.serve.ui.texts import Texts
@@ -137,17 +136,15 @@ _MOST_LISTED = 5  # most failures, and most notes, that are listed
 _SECONDS_BETWEEN_UPDATES = 1.0
 
 
-def job_markdown(job: QueuedJob, texts: Texts) -> str:
+def job_html(job: QueuedJob, texts: Texts) -> str:
     """Return the name and status of a job, then its progress, its reason to wait, or its result."""
     if job.kind in {"ingest", "forget"}:
         name = texts(f"job.{job.kind}", collection=job.arguments.get("collection", ""))
     else:
         name = texts("job.other", kind=job.kind.capitalize(), job=job.arguments.get("job", ""))
     lines = [f"{name} {texts(f'job.{job.status}')}.", *_detail_lines(job, texts), texts.say(job.error)]
-    first, *others = (escape_markdown(line) for line in lines if line)
-    total = job.progress.get("total", 0)
-    bar = [fill_template("progress", job.progress["done"], total)] if job.status == "running" and total else []
-    return "\n\n".join([f"**{first}**", *bar, *others])
+    progress = job.progress if job.status == "running" else {}
+    return fill_template("job", [line for line in lines if line], progress)
 
 
 def _detail_lines(job: QueuedJob, texts: Texts) -> list[str]:
@@ -246,7 +243,7 @@ class JobWatch:
 
     def show(self, watched: WatchedJob, job: QueuedJob) -> ComponentUpdates:
         """Watch this job unless it has ended, and show its state."""
-        return self._updates(watched, "" if job.has_ended else job.id, job_markdown(job, self._texts))
+        return self._updates(watched, "" if job.has_ended else job.id, job_html(job, self._texts))
 
     def _updates(self, watched: WatchedJob, running: str, status: str) -> ComponentUpdates:
         watched.id = running

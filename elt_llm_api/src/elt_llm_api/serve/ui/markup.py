@@ -10,6 +10,7 @@ from elt_llm_core.errors import EltError
 from elt_llm_core.models.factory import NO_MODEL
 from elt_llm_core.results import UNCERTAIN_TEXT, CheckedSentence, Citation, QueryResult, RetrievedChunk
 from elt_llm_core.text.outline import page_label
+from elt_llm_query.engine import EXTRACTIVE
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
@@ -20,7 +21,13 @@ from elt_llm_api.serve.ui.texts import Texts
 _NUMBERS = re.compile(r"\[\d{1,4}\]")
 _LINE_START = re.compile(r"\s{0,12}(?:\|\s{0,4}|(?:[*+-]|\d{1,3}[.)]|#{1,6}|>)\s{1,4})")
 _SIGNS = {"unsupported": "⚠", "partly": "◐"}
-_CODE = re.compile(r"(```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|^(?: {4}|\t).*$)", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(
+    r"(^[ \t]*(?:```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z))|```[^`\n]*```|`[^`\n]*`"
+    r"|^(?: {4}|\t)(?!\s*(?:[*+-]|\d+[.)])\s).*$)",  # an indented list item is not code
+    re.DOTALL | re.MULTILINE,
+)
+# Signs that Markdown would hide. A backslash before a bar stays: it keeps the bar within its cell.
+_HIDDEN = re.compile(r"[_~]|\\(?!\|)|&(?=#?\w+;)|(?a:(?<=\d)\*+(?=\w)|(?<=\w)\*+(?=\d))")
 _QUOTED_WIDTH = 160  # characters of a sentence in the list of doubtful sentences
 
 
@@ -79,12 +86,27 @@ class CitationChips:
             place = f"{turn}.{reference.strip('[]')}"
             self.buttons[reference] = fill_template("chip", place, reference, source_place(one, texts))
 
-    def insert(self, markdown: str) -> str:
-        """Replace the numbers of citations by buttons, except within code, where HTML is not rendered."""
-        parts = _CODE.split(markdown)
-        for place in range(0, len(parts), 2):
-            parts[place] = _NUMBERS.sub(lambda found: self.buttons.get(found[0], found[0]), parts[place])
+    def insert(self, html: str) -> str:
+        """Replace the numbers of citations by buttons."""
+        return _NUMBERS.sub(lambda found: self.buttons.get(found[0], found[0]), html)
+
+    def show(self, markdown: str) -> str:
+        """Return what a model wrote as safe Markdown with buttons. No sign is lost, except those of lists and bold.
+
+        Code is left alone: it is shown as it is, and HTML in it is not rendered.
+        """
+        parts = _CODE.split(escape_markdown(markdown))
+        parts[::2] = [self.insert(_HIDDEN.sub(_with_backslashes, part)) for part in parts[::2]]
         return "".join(parts)
+
+
+def _with_backslashes(found: re.Match[str]) -> str:
+    return "".join(f"\\{sign}" for sign in found[0])
+
+
+def text_html(text: str) -> str:
+    """Return a text of a document or of the user as HTML that shows it character by character, in its lines."""
+    return _html_block("text", "<br>".join(map(escape_html, text.splitlines())))
 
 
 def page_text(texts: Texts, source: str, page: int | None) -> str:
@@ -121,13 +143,18 @@ def answer_markdown(result: QueryResult, texts: Texts, turn: int = 0) -> str:
         doubts, notes = _doubt_list(result, texts), _note_list(result, texts)
         cited = [(one.reference, source_place(one, texts), one.excerpt) for one in result.citations]
         printed = fill_template("printed", texts, cited) if cited else ""
-        parts = [badge, mark_doubtful(result, texts, chips), doubts, notes, _html_block("facts", facts), printed]
+        answer = chips.insert(text_html(result.answer)) if _is_quoted(result) else mark_doubtful(result, texts, chips)
+        parts = [badge, answer, doubts, notes, _html_block("facts", facts), printed]
     return "\n\n".join(filter(None, parts))
+
+
+def _is_quoted(result: QueryResult) -> bool:
+    return result.metadata.get("model") == EXTRACTIVE
 
 
 def partial_markdown(text: str, note: str = "", chips: CitationChips | None = None) -> str:
     """Return the answer as far as it has been written, with a note below it, such as that it was stopped."""
-    shown = chips.insert(escape_markdown(text)) if chips else escape_markdown(text)
+    shown = chips.show(text) if chips else text and text_html(text)
     return "\n\n".join(filter(None, (shown, _html_block("notes", escape_html(note)) if note else "")))
 
 
@@ -143,10 +170,10 @@ def mark_doubtful(result: QueryResult, texts: Texts, chips: CitationChips) -> st
         verdict = sentence.verdict
         title = escape_html(f"{texts(f'answer.{verdict}')}: {' '.join(map(texts.say, sentence.reasons))}")
         tag = f'<mark class="{verdict}" title="{title}">{_SIGNS[verdict]} '
-        marked.append(chips.insert(escape_markdown(result.answer[position:start])))
+        marked.append(chips.show(result.answer[position:start]))
         marked += [_mark_line(line, tag, chips) for line in result.answer[start:end].splitlines(keepends=True)]
         position = end
-    return "".join([*marked, chips.insert(escape_markdown(result.answer[position:]))])
+    return "".join([*marked, chips.show(result.answer[position:])])
 
 
 def _mark_line(line: str, tag: str, chips: CitationChips) -> str:
@@ -158,8 +185,8 @@ def _mark_line(line: str, tag: str, chips: CitationChips) -> str:
     cells = ""
     if words.endswith("|"):
         words, bar, cells = words.partition("|")
-        cells = chips.insert(escape_markdown(bar + cells))
-    return start + (f"{tag}{chips.insert(escape_markdown(words))}</mark>" if words else "") + cells + end
+        cells = chips.show(bar + cells)
+    return start + (f"{tag}{chips.show(words)}</mark>" if words else "") + cells + end
 
 
 def find_doubtful(answer: str, checked: Sequence[CheckedSentence]) -> Iterator[tuple[CheckedSentence, int, int]]:

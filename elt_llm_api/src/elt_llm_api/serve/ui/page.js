@@ -118,9 +118,17 @@ function restoreQuestion() {
   questionBox().dispatchEvent(new Event("input", { bubbles: true }));
 }
 
+// Gradio shows only "Error" to a browser that is no longer signed in. The typed question is kept for afterwards.
+async function signInAgain() {
+  const answer = await fetch("/page.js", { cache: "no-store" }).catch(() => null); // no answer: the server is lost
+  if (answer?.status !== 401 || isLost) return;
+  isLost = true;
+  location.assign("/login");
+}
+
 // What a command has opened is scrolled into view, once. Two parts of Gradio are mended for screen readers: buttons of the
-// question box and of the upload are named by their text, and the examples, which are buttons, are not called a list.
-const named = "#question :is(.submit-button, .stop-button)[aria-label], .upload-container[aria-label]";
+// question box and of the upload, and messages, are named by their text, and the examples, which are buttons, are not called a list.
+const named = "#question :is(.submit-button, .stop-button)[aria-label], .upload-container[aria-label], #conversation [data-testid][aria-label*='<']";
 const seen = new WeakSet();
 new MutationObserver(() => {
   for (const button of document.querySelectorAll(named)) {
@@ -139,6 +147,11 @@ new MutationObserver(() => {
     if (title.textContent.trim() === "Error" && error !== "Error") title.textContent = error;
   }
   restoreQuestion();
+  for (const failure of document.querySelectorAll(".error")) {
+    if (seen.has(failure)) continue;
+    seen.add(failure);
+    signInAgain();
+  }
   for (const element of document.querySelectorAll(".show-me")) {
     if (seen.has(element)) continue;
     seen.add(element);

@@ -135,7 +135,7 @@ class SourcePanel:
 
     def show(self, cards: Sequence[SourceCard]) -> ComponentUpdates:
         """Return the updates that show these cards, or hide the panel if there are none."""
-        title = f"### {self._texts('sources.title')}\n\n"
+        title = f"## {self._texts('sources.title')}\n\n"
         return {
             self._side: gr.update(visible=bool(cards)),
             self._cards: gr.update(value=title + fill_template("cards", self._texts, cards), visible=True),
