@@ -35,6 +35,8 @@ class ForgetReport:
     """The number of reviews deleted, or left without comment, because their row quoted a forgotten document."""
     uploads: int = 0
     """The number of deleted uploaded files."""
+    elsewhere: tuple[str, ...] = ()
+    """The documents of other collections with the same text, which are kept: ("hr: secret.md",)."""
 
 
 def forget(
@@ -57,6 +59,7 @@ def forget(
     remembered, known = _remember(store, record, forget_selection.select_to_forget(store, name, reference, alone=alone))
     identities = sorted({file.document_id for file in known})
     doomed = forget_selection.versions_to_forget(store, record.id, identities, remembered.content_hashes)
+    elsewhere = forget_selection.copies_elsewhere(store, record.id, doomed)
     node_ids = [node.node_id for node in store.nodes.of_versions(doomed)]
     with failpoint(Failpoint.FORGET):
         _publish_without(store, record, doomed, progress)
@@ -75,6 +78,7 @@ def forget(
         deleted_generations=tuple(numbers),
         pinned=pinned,
         uploads=uploads,
+        elsewhere=tuple(elsewhere),
         **asdict(erased),
     )
 
