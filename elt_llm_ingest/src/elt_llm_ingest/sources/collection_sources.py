@@ -87,7 +87,8 @@ class CollectionSources:
     """The files of a collection. `roots` maps each root's name to its folder and whether it was scanned completely.
 
     `missing` are known folders that no longer exist. `missing_files` are the document ids of individually named files
-    that no longer exist. `known` is true if the collection already had sources.
+    that no longer exist. `known` is true if the collection already had sources. `deleted_roots` are the names of roots
+    whose folder no longer exists and whose documents may be removed.
     """
 
     files: tuple[LocatedFile, ...]
@@ -97,6 +98,7 @@ class CollectionSources:
     missing_files: frozenset[str]
     known: bool
     failed: tuple[FailedSource, ...] = ()
+    deleted_roots: tuple[str, ...] = ()
 
     @property
     def whole_roots(self) -> frozenset[str]:
@@ -147,13 +149,18 @@ class KnownSources:
 
 
 def find_sources(
-    known: KnownSources, paths: Sequence[Path], selection: PathSelection, *, everything: bool
+    known: KnownSources,
+    paths: Sequence[Path],
+    selection: PathSelection,
+    *,
+    everything: bool,
+    allow_delete: bool = False,
 ) -> CollectionSources:
     """Discover the files in `paths` and, if there are no paths or `everything` is true, in all known sources.
 
     If `selection.include` contains an absolute pattern, the patterns define the whole content of the collection: only
     matching paths are scanned, and known files elsewhere count as deleted. Raises UsageError for a path in `paths` that
-    does not exist. Known paths that do not exist are reported as missing.
+    does not exist. Known paths that do not exist are reported as missing, or if `allow_delete`, as deleted.
     """
     uses_known = (everything or not paths) and not selection.is_exhaustive
     folders, single = (known.folders(), known.single_files()) if uses_known else ([], {})
@@ -167,6 +174,8 @@ def find_sources(
     scanned = frozenset(discovery.scanned_roots)
     roots = {root: (path, True) for root, path in known_paths.items() if _is_scanned(path, scanned)}
     roots |= {file.root: (file.root_path, _is_scanned(file.root_path, scanned)) for file in files}
+    gone = {name: it for name, it in known.roots.items() if uses_known and it[1] and not it[0].is_dir()}
+    deleted = {name: it for name, it in gone.items() if allow_delete and name not in roots}
     missing_files = frozenset(identity for identity, path in single.items() if not path.exists())
     if selection.is_exhaustive:
         incomplete = [path for path in paths if path.is_dir() and path.resolve() not in scanned]
@@ -175,10 +184,11 @@ def find_sources(
     return CollectionSources(
         files=files,
         skipped=discovery.skipped,
-        roots=roots,
-        missing=tuple(path for path in folders if not path.is_dir()),
+        roots={**roots, **deleted},
+        missing=tuple(path for name, (path, _) in gone.items() if name not in deleted),
         missing_files=missing_files,
         known=bool(known.roots),
+        deleted_roots=tuple(deleted),
     )
 
 
