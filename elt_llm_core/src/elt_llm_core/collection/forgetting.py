@@ -101,7 +101,14 @@ def _publish_without(store: Store, record: CollectionRecord, doomed: Sequence[in
     left = sorted(set(present) - set(doomed))
     if len(left) < len(present):
         recipe = generation_recipe(store.generations.get(record.id, record.published))
-        publish(store, record.name, left, recipe, progress, rolled_back=record.rolled_back)
+        try:
+            publish(store, record.name, left, recipe, progress, rolled_back=record.rolled_back)
+        except StoreError as error:
+            raise StoreError(
+                f"{error} The document is recorded as forgotten, so the next ingest leaves it out; until"
+                " then, answers may still quote it.",
+                hint=error.hint,
+            ) from error
 
 
 def _check_no_traces(store: Store, name: str, identities: Sequence[str], node_ids: Sequence[str]) -> None:
