@@ -357,8 +357,8 @@ def _override(variable: str, text: str) -> tuple[str, str, object]:
     if variable not in known:
         names = [name.removeprefix(_PREFIX) for name in (*known, *_OTHER_VARIABLES)]
         wrong = variable.removeprefix(_PREFIX)
-        section, _, key = wrong.partition("__")
-        longer = (it for it in names if key and it.startswith(f"{section}__") and it.endswith(f"_{key}"))
+        start, _, end = wrong.partition("__")
+        longer = (it for it in names if end and it.startswith(f"{start}__") and it.endswith(f"_{end}"))
         meant = next(longer, None) or nearest_name(wrong, names)
         if meant and (place := known.get(f"{_PREFIX}{meant}")):
             meant = f"{place[0]}__{place[1]}".upper()  # the current name, if a former one is the nearest
