@@ -59,11 +59,8 @@ def forget(
     remembered, known = _remember(store, record, forget_selection.select_to_forget(store, name, reference, alone=alone))
     identities = sorted({file.document_id for file in known})
     doomed = forget_selection.versions_to_forget(store, record.id, identities, remembered.content_hashes)
-    elsewhere = forget_selection.copies_elsewhere(store, record.id, doomed)
     node_ids = [node.node_id for node in store.nodes.of_versions(doomed)]
-    with failpoint(Failpoint.FORGET):
-        _publish_without(store, record, doomed, progress)
-    store_samples(store, take_samples(store, doomed))
+    elsewhere = _publish_without(store, record, doomed, progress)
     with failpoint(Failpoint.FORGET):
         numbers = forget_selection.delete_forgotten_versions(store, record.id, identities, doomed)
         erased = erase_forgotten(store, name, remembered.document_ids)
@@ -78,7 +75,7 @@ def forget(
         deleted_generations=tuple(numbers),
         pinned=pinned,
         uploads=uploads,
-        elsewhere=tuple(elsewhere),
+        elsewhere=elsewhere,
         **asdict(erased),
     )
 
@@ -93,7 +90,17 @@ def _remember(
     return remembered, forget_selection.known_files(store, record.id, remembered.document_ids)
 
 
-def _publish_without(store: Store, record: CollectionRecord, doomed: Sequence[int], progress: ProgressListener) -> None:
+def _publish_without(
+    store: Store, record: CollectionRecord, doomed: Sequence[int], progress: ProgressListener
+) -> tuple[str, ...]:
+    """Publish a generation without these versions, and store samples of them. Return their copies elsewhere."""
+    with failpoint(Failpoint.FORGET):
+        _publish_rest(store, record, doomed, progress)
+    store_samples(store, take_samples(store, doomed))
+    return tuple(forget_selection.copies_elsewhere(store, record.id, doomed))
+
+
+def _publish_rest(store: Store, record: CollectionRecord, doomed: Sequence[int], progress: ProgressListener) -> None:
     """If the published generation contains any of these versions, publish a new generation without them."""
     if record.published is None:
         return
