@@ -16,6 +16,21 @@ from stored.shelf import COLLECTION
 
 pytestmark = pytest.mark.faults
 
+_WRITE_AND_STOP = """
+database = SqliteDatabase(path, for_writing=True)
+database.execute("CREATE TABLE things (name TEXT)")
+database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+database.execute("INSERT INTO things VALUES ('latest')")
+os._exit(0)
+"""
+_READ = """
+try:
+    print(SqliteDatabase(path, for_writing=False).rows("SELECT name FROM things"))
+    SqliteDatabase(path, for_writing=True)
+except StoreError as error:
+    print(error, error.hint)
+"""
+
 PROGRAM = Path(__file__).parents[1] / "support" / "hard_disks.py"
 SUPPORT = str(PROGRAM.parent)
 
@@ -77,3 +92,22 @@ def test_on_a_full_or_read_only_disk_a_published_collection_can_be_searched_and_
         assert "bytes or more are needed" in told["ingest"]["said"]
     assert told["ingest_after"] == {"documents": _documents(before) + 1}
     assert (told["after"]["notes"], told["after"]["damage"], told["after"]["unchecked"]) == ([], [], [])
+
+
+@pytest.mark.parametrize(("removed", "expected"), [("other", "[('latest',)]"), ("store.sqlite3-shm", "cannot be read")])
+def test_on_a_read_only_disk_the_latest_changes_of_a_killed_writer_are_read_or_their_loss_is_an_error(
+    tmp_path: Path, removed: str, expected: str
+) -> None:
+    if not _may_mount(tmp_path):
+        pytest.skip("mounting a disk is not allowed here")
+    path = tmp_path / "store.sqlite3"
+    imports = "from elt_llm_core.errors import StoreError\nfrom elt_llm_core.store.database import SqliteDatabase"
+    start = f"import os\nfrom pathlib import Path\n{imports}\npath = Path({str(path)!r})\n"
+    write, read = (shlex.join([sys.executable, "-c", start + program]) for program in (_WRITE_AND_STOP, _READ))
+    script = f"""cd {shlex.quote(str(tmp_path))} && mount -t tmpfs -o size=24m none . && cd "$PWD" && {write}
+        rm -f {removed} && mount -o remount,ro "$PWD" && {read}"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = ["unshare", "-rm", "sh", "-c", script]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert expected in ended.stdout
+    assert "read-only" in ended.stdout or "is readable only if the folder is writable" in ended.stdout

@@ -84,6 +84,23 @@ def test_the_documents_of_a_missing_folder_are_kept(place: Workspace, docs: Path
         run_ingest(place, docs)
 
 
+def test_the_documents_of_a_missing_folder_and_the_folder_are_removed_if_deletions_are_allowed(
+    place: Workspace, docs: Path, tmp_path: Path
+) -> None:
+    other = write_files(tmp_path / "other", generated_files(3, seed=1))
+    run_ingest(place, docs, other)
+    docs.rename(tmp_path / "renamed")
+    assert "use --allow-delete" in next(file.reason for file in run_ingest(place).files if file.status == "missing")
+    report = run_ingest(place, allow_delete=True)
+    assert (report.exit_code, report.documents, report.counts) == (0, 3, {"removed": 20, "unchanged": 3})
+    assert run_ingest(place).counts == {"unchanged": 3}
+    with open_store(place.folder) as store:
+        assert list(store.collections.roots(store.collections.get(COLLECTION).id)) == ["other"]
+    assert run_ingest(place, tmp_path / "renamed").documents == 23
+    other.rename(tmp_path / "docs")
+    assert run_ingest(place, allow_delete=True).documents == 20
+
+
 def test_the_documents_of_a_moved_folder_are_kept(place: Workspace, docs: Path, tmp_path: Path) -> None:
     first = run_ingest(place, docs)
     (tmp_path / "new place").mkdir()

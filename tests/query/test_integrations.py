@@ -45,6 +45,17 @@ def test_the_llama_index_retriever_applies_filters_and_limits_and_works_asynchro
     assert node.metadata["source"] == "keel.md"
 
 
+def test_the_retrievers_warn_with_the_notes_of_a_search_that_found_nothing(engine: Engine) -> None:
+    where = ["source=meast.md"]
+    with pytest.warns(UserWarning, match=r"Nearest: mast\.md"):
+        assert LlamaIndexRetriever(engine, where=where).retrieve(TALL) == []
+    needs("langchain_core")
+    from elt_llm_query.integrations.langchain import LangChainRetriever
+
+    with pytest.warns(UserWarning, match=r"Nearest: mast\.md"):
+        assert LangChainRetriever(engine=engine, where=where).invoke(TALL) == []
+
+
 def test_the_llama_index_query_engine_answers_with_citations_and_their_chunks(engine: Engine) -> None:
     asked = LlamaIndexQueryEngine(engine)
     for response in (asked.query(TALL), asyncio.run(asked.aquery(TALL))):

@@ -228,6 +228,7 @@ class _Run:
         removed, failed = scanned.deleted.removed, scanned.deleted.failed
         deleted_ids = [*(it.document_id for it in removed), *(it.document_id for it in failed), *never_published]
         self._store.files.record(collection, scanned.records, deleted_ids)
+        self._store.collections.delete_roots(collection, sources.deleted_roots)
         self._store.collections.finish_run(collection, canonical_json(report.counts))
         collect_garbage(self._store, self._settings.storage.keep_generations)
 

@@ -1,5 +1,6 @@
 """A forgotten document is removed from every index, row, text and vector, and later ingests skip the document."""
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,24 @@ def test_a_document_that_is_only_in_an_older_generation_can_be_forgotten(store: 
     report = forget(store, COLLECTION, SECRET, SilentListener())
     assert (report.generation, report.deleted_generations) == (2, (1,))
     assert store.forgotten.all(store.collections.get(COLLECTION).id).content_hashes == frozenset()
+
+
+def test_if_a_document_cannot_be_removed_on_a_full_disk_the_error_states_that_it_is_recorded_as_forgotten(
+    store: Store,
+) -> None:
+    put(store, some_documents(12))
+    store.database.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
+    try:
+        with pytest.raises(StoreError, match="recorded as forgotten, so the next ingest leaves it out"):
+            forget(store, COLLECTION, SECRET, SilentListener())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert SECRET in _sources(store)
+    assert store.forgotten.all(store.collections.get(COLLECTION).id).document_ids == {_identity(SECRET)}
+    assert forget(store, COLLECTION, SECRET, SilentListener()).documents == (SECRET,)
+    assert SECRET not in _sources(store)
 
 
 def test_forgetting_keeps_documents_of_other_collections(store: Store) -> None:

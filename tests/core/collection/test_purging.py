@@ -209,6 +209,21 @@ def test_a_purge_does_not_report_erased_text_that_published_documents_also_conta
     assert _purge(tmp_path / "data").check.found_in == ()
 
 
+def test_a_purge_names_the_collections_whose_documents_still_contain_erased_text(data_dir: Path, folder: Path) -> None:
+    run_ingest(data_dir, write_files(folder.parent / "others", {"copy.md": SECRET}), collection="other")
+    with writing(data_dir) as store:
+        assert forget(store, COLLECTION, NAME, SilentListener()).elsewhere == ("other: copy.md",)
+    check = _purge(data_dir).check
+    assert (check.found_in, check.kept_in) == ((), ("other",))
+    assert 0 < check.kept < check.samples
+    with writing(data_dir) as store:
+        assert forget(store, "other", "copy.md", SilentListener()).elsewhere == ()
+    check = _purge(data_dir).check
+    assert (check.found_in, check.kept_in, check.kept) == ((), (), 0)
+    assert check.samples
+    assert _occurrences(data_dir) == []
+
+
 def test_a_purge_rebuilds_an_index_that_was_copied_from_the_previous_generation(data_dir: Path, folder: Path) -> None:
     _delete_the_file(data_dir, folder)
     receipt = _purge(data_dir)

@@ -117,6 +117,16 @@ def test_a_failure_of_a_custom_model_is_converted_to_a_model_error() -> None:
         complete(Broken(), QUESTION)
 
 
+def test_the_hint_for_an_error_of_a_custom_model_names_no_address_in_the_settings() -> None:
+    class Failing(ScriptedLLM):
+        def stream_chat(self, messages: object, **_: object) -> ChatResponseGen:
+            raise RuntimeError("boom")
+
+    with pytest.raises(ModelError, match="boom") as caught:
+        complete(Failing(), QUESTION)
+    assert caught.value.hint == "Correct the class of the language model, which raised this error"
+
+
 def test_a_programming_error_in_a_custom_model_is_passed_on_unchanged() -> None:
     class Odd(ScriptedLLM):
         def stream_chat(self, messages: object, **_: object) -> ChatResponseGen:

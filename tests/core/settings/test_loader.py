@@ -131,6 +131,7 @@ def test_a_relative_model_directory_is_resolved_against_the_project_or_the_worki
             "query:\n  similarity_topk: 8\n",
             ":2: query.similarity_topk = 8: unknown key; did you mean query.similarity_top_k?",
         ),
+        ("query: {top_k: 8}\n", ":1: query.top_k = 8: unknown key; did you mean query.similarity_top_k?"),
         ("similarity_top_k: 8\n", ":1: similarity_top_k = 8: unknown key; did you mean query.similarity_top_k?"),
         (
             "chroma:\n  x: 1\n",
@@ -188,6 +189,14 @@ def test_a_mistake_in_the_settings_is_reported_with_its_line(tmp_path: Path, tex
 def test_a_data_directory_in_the_home_of_an_unknown_user_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="home folder is unknown"):
         load_settings(None, {"ELT_LLM_DATA_DIR": "~nobody-of-this-name/x"}, tmp_path)
+
+
+@pytest.mark.parametrize(("wrong", "meant"), [("TOP_K", "SIMILARITY_TOP_K"), ("LEG_TOPK", "RETRIEVER_TOP_K")])
+def test_the_suggestion_for_an_environment_variable_is_never_a_former_name(
+    wrong: str, meant: str, tmp_path: Path
+) -> None:
+    with pytest.raises(SettingsError, match=f"did you mean ELT_LLM_QUERY__{meant}"):
+        load_settings(None, {f"ELT_LLM_QUERY__{wrong}": "3"}, tmp_path)
 
 
 def test_one_error_lists_the_mistakes_in_the_settings_file_and_in_environment_variables(tmp_path: Path) -> None:

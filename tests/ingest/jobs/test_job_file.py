@@ -31,6 +31,7 @@ def test_the_values_in_a_job_file_override_the_settings(project: JobProject) -> 
     [
         ("collection: a\n", "paths is missing"),
         ("collection: a\npaths: []\n", ":2: paths"),
+        ("collection: a\nreader: tickets\n", ":2: there is no reader named tickets"),
         ("paths: [x]\n", "a job needs either collection, or collection_prefix and split_by; add them"),
         ("paths: [x]\ncollection: a\ncollection_prefix: b\n", ":3: a job has either collection or collection_prefix"),
         ("paths: [x]\ncollection_prefix: b\n", ":2: collection_prefix is set, but split_by is missing"),

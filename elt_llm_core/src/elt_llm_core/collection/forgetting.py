@@ -35,6 +35,8 @@ class ForgetReport:
     """The number of reviews deleted, or left without comment, because their row quoted a forgotten document."""
     uploads: int = 0
     """The number of deleted uploaded files."""
+    elsewhere: tuple[str, ...] = ()
+    """The documents of other collections with the same text, which are kept: ("hr: secret.md",)."""
 
 
 def forget(
@@ -58,9 +60,7 @@ def forget(
     identities = sorted({file.document_id for file in known})
     doomed = forget_selection.versions_to_forget(store, record.id, identities, remembered.content_hashes)
     node_ids = [node.node_id for node in store.nodes.of_versions(doomed)]
-    with failpoint(Failpoint.FORGET):
-        _publish_without(store, record, doomed, progress)
-    store_samples(store, take_samples(store, doomed))
+    elsewhere = _publish_without(store, record, doomed, progress)
     with failpoint(Failpoint.FORGET):
         numbers = forget_selection.delete_forgotten_versions(store, record.id, identities, doomed)
         erased = erase_forgotten(store, name, remembered.document_ids)
@@ -75,6 +75,7 @@ def forget(
         deleted_generations=tuple(numbers),
         pinned=pinned,
         uploads=uploads,
+        elsewhere=elsewhere,
         **asdict(erased),
     )
 
@@ -89,7 +90,17 @@ def _remember(
     return remembered, forget_selection.known_files(store, record.id, remembered.document_ids)
 
 
-def _publish_without(store: Store, record: CollectionRecord, doomed: Sequence[int], progress: ProgressListener) -> None:
+def _publish_without(
+    store: Store, record: CollectionRecord, doomed: Sequence[int], progress: ProgressListener
+) -> tuple[str, ...]:
+    """Publish a generation without these versions, and store samples of them. Return their copies elsewhere."""
+    with failpoint(Failpoint.FORGET):
+        _publish_rest(store, record, doomed, progress)
+    store_samples(store, take_samples(store, doomed))
+    return tuple(forget_selection.copies_elsewhere(store, record.id, doomed))
+
+
+def _publish_rest(store: Store, record: CollectionRecord, doomed: Sequence[int], progress: ProgressListener) -> None:
     """If the published generation contains any of these versions, publish a new generation without them."""
     if record.published is None:
         return
@@ -97,7 +108,14 @@ def _publish_without(store: Store, record: CollectionRecord, doomed: Sequence[in
     left = sorted(set(present) - set(doomed))
     if len(left) < len(present):
         recipe = generation_recipe(store.generations.get(record.id, record.published))
-        publish(store, record.name, left, recipe, progress, rolled_back=record.rolled_back)
+        try:
+            publish(store, record.name, left, recipe, progress, rolled_back=record.rolled_back)
+        except StoreError as error:
+            raise StoreError(
+                f"{error} The document is recorded as forgotten, so the next ingest leaves it out; until"
+                " then, answers may still quote it.",
+                hint=error.hint,
+            ) from error
 
 
 def _check_no_traces(store: Store, name: str, identities: Sequence[str], node_ids: Sequence[str]) -> None:

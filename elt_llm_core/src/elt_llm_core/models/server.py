@@ -271,7 +271,9 @@ def _error_from_client(error: Exception, server: ModelServer) -> ModelError:
         return ModelBroken(f"{server} failed: {_shorten(str(error), server)}", hint=look)
     return UnusableReply(
         f"{server} gave a reply that cannot be read ({type(error).__name__}: {_shorten(str(error), server)})",
-        hint=f"Check that {server.section}.base_url is the right address of {server.in_a_sentence}",
+        hint=f"Check that {server.section}.base_url is the right address of {server.in_a_sentence}"
+        if server.address != server.model
+        else "Correct the class of the language model, which raised this error",
     )
 
 

@@ -177,7 +177,7 @@ def _reason(detail: ErrorDetails, model: type[BaseModel], location: Location) ->
 def _unknown_key(model: type[BaseModel], location: Location) -> str:
     *sections, key = map(str, location)
     siblings = list((_at(model, location[:-1])[1] or model).model_fields)
-    close = nearest_name(key, siblings)
+    close = nearest_name(key, siblings) or next((it for it in siblings if it.endswith(f"_{key}")), None)
     if close:
         return f"unknown key; did you mean {'.'.join([*sections, close])}?"
     for name, info in model.model_fields.items():
@@ -356,7 +356,12 @@ def _override(variable: str, text: str) -> tuple[str, str, object]:
     }
     if variable not in known:
         names = [name.removeprefix(_PREFIX) for name in (*known, *_OTHER_VARIABLES)]
-        meant = nearest_name(variable.removeprefix(_PREFIX), names)
+        wrong = variable.removeprefix(_PREFIX)
+        start, _, end = wrong.partition("__")
+        longer = (it for it in names if end and it.startswith(f"{start}__") and it.endswith(f"_{end}"))
+        meant = next(longer, None) or nearest_name(wrong, names)
+        if meant and (place := known.get(f"{_PREFIX}{meant}")):
+            meant = f"{place[0]}__{place[1]}".upper()  # the current name, if a former one is the nearest
         advice = f"did you mean {_PREFIX}{meant}?" if meant else f"the form is {_PREFIX}<SECTION>__<KEY>"
         raise SettingsError(f"environment variable {variable} does not match any setting; {advice}")
     section_name, key, field = known[variable]

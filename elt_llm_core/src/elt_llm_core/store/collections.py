@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
@@ -133,6 +133,13 @@ class CollectionTable(DatabaseTable):
             " DO UPDATE SET path = excluded.path, whole = roots.whole OR excluded.whole",
             (collection, name, self._stored_path(path), whole),
         )
+
+    def delete_roots(self, collection: int, names: Iterable[str]) -> None:
+        """Delete source folders with the records of their files. Documents and folders on the disk are kept."""
+        with self._database.transaction():
+            for name in names:
+                self._database.execute("DELETE FROM files WHERE collection = ? AND root = ?", (collection, name))
+                self._database.execute("DELETE FROM roots WHERE collection = ? AND name = ?", (collection, name))
 
     def _stored_path(self, path: Path) -> str:
         """Return the path of a folder; for uploads, below the data directory, which may be copied or moved."""

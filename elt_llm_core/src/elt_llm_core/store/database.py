@@ -406,10 +406,33 @@ def placeholders(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
 
 
+def _mode(path: Path, for_writing: bool) -> str:
+    """Return how SQLite opens the file. Raises StoreError if a read-only disk does not allow that.
+
+    There, SQLite reads the write-ahead log only if its index exists; without a log, the file is opened as immutable.
+    """
+    existing = path if path.exists() else path.parent
+    if os.access(existing, os.W_OK) and os.access(path.parent, os.W_OK):
+        return "mode=rwc" if for_writing else "mode=rw"
+    if for_writing:
+        raise StoreError(
+            f"{path} cannot be written: it or its folder is read-only.",
+            hint="Make both writable, or use a copy of the data directory: --data-dir DIR",
+        )
+    log, index = path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
+    if log.exists() and index.exists():
+        return "mode=ro"
+    if log.exists() and log.stat().st_size:
+        raise StoreError(
+            f"{path} cannot be read: its latest changes are in {log.name}, which is readable only if the folder is"
+            " writable.",
+            hint="Make the folder writable, or use a writable copy of the data directory: --data-dir DIR",
+        )
+    return "immutable=1"
+
+
 def _connect(path: Path, for_writing: bool) -> Any:
-    # On a read-only disk, SQLite cannot write the index of the write-ahead log, so the file is opened as immutable.
-    is_writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    mode = "mode=rwc" if for_writing else "mode=rw" if is_writable else "immutable=1"
+    mode = _mode(path, for_writing)
     uri = f"{path.absolute().as_uri()}?{mode}"
     connection = sqlite.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
     # A function in C: during a Python function, KeyboardInterrupt could be raised, and SQLite would swallow it.

@@ -172,13 +172,15 @@ class SampleSearch:
 
     `samples` and `files` are the numbers of samples and of searched files, and `bytes` is the size of these files.
     `found_in` are the paths of files that contain a sample of which the database has no copy left. It is empty if the
-    erasure succeeded.
+    erasure succeeded. `kept` is the number of samples that stored documents contain, in the collections `kept_in`.
     """
 
     samples: int
     files: int
     bytes: int
     found_in: tuple[str, ...]
+    kept: int
+    kept_in: tuple[str, ...]
 
 
 def take_samples(store: Store, versions: Sequence[int]) -> list[str]:
@@ -207,7 +209,8 @@ def search_samples(store: Store, samples: Sequence[str]) -> SampleSearch:
     left = {path for sample, paths in found.items() if paths and not is_still_stored(store, sample) for path in paths}
     total = sum(path.stat().st_size for path in files if path.exists())
     names = tuple(sorted(path.relative_to(store.data_dir).as_posix() for path in left))
-    return SampleSearch(len(samples), len(files), total, names)
+    kept = list(filter(None, (_collections_with(store, sample) for sample in samples)))
+    return SampleSearch(len(samples), len(files), total, names, len(kept), tuple(sorted(set().union(*kept))))
 
 
 def _version_samples(store: Store, version: int) -> Iterable[str]:
@@ -223,21 +226,34 @@ def _version_samples(store: Store, version: int) -> Iterable[str]:
     return [it for it in texts if len(it) >= _SHORTEST_TEXT] + [it for it in stems[:1] if len(it) >= _SHORTEST_STEM]
 
 
+_DOCUMENT_COLUMNS = ("t.text", "v.path", "v.title", "v.sections", "v.metadata")
+
+
 def is_still_stored(store: Store, sample: str) -> bool:
     """Return whether the database still contains the sample, for example in a document that was not erased.
 
     If it does, a file with the sample does not prove that erased text is left. The rows of documents, chunks, files and
     folders are searched, and the schema.
     """
-    text = ["t.text", "v.path", "v.title", "v.sections", "v.metadata"]
     row = store.database.row(
-        f"SELECT 1 FROM document_versions v JOIN texts t ON t.id = v.text WHERE {_any_contains(text)}"
+        f"SELECT 1 FROM document_versions v JOIN texts t ON t.id = v.text WHERE {_any_contains(_DOCUMENT_COLUMNS)}"
         f" UNION ALL SELECT 1 FROM nodes WHERE {_any_contains(['stems', 'context', 'metadata'])}"
         f" UNION ALL SELECT 1 FROM files WHERE {_any_contains(['path'])}"
         f" UNION ALL SELECT 1 FROM roots WHERE {_any_contains(['path'])} LIMIT 1",
         (sample,),
     )
     return row is not None or store.database.schema_contains(sample)
+
+
+def _collections_with(store: Store, sample: str) -> set[str]:
+    """Return the names of the collections with a stored document that contains the sample."""
+    rows = store.database.rows(
+        "SELECT DISTINCT c.name FROM document_versions v JOIN texts t ON t.id = v.text"
+        f" JOIN collections c ON c.id = v.collection WHERE {_any_contains(_DOCUMENT_COLUMNS)}"
+        f" OR v.id IN (SELECT version FROM nodes WHERE {_any_contains(['stems'])})",
+        (sample,),
+    )
+    return {str(name) for (name,) in rows}
 
 
 def _any_contains(columns: Sequence[str]) -> str:

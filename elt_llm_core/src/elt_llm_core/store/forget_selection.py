@@ -68,6 +68,18 @@ def versions_to_forget(
     return store.documents.with_parts(sorted(found))
 
 
+def copies_elsewhere(store: Store, collection: int, versions: Sequence[int]) -> list[str]:
+    """Return the documents of other collections with the same text as one of these versions: ["hr: secret.md"]."""
+    rows = store.database.rows_in(
+        "SELECT c.name, o.path FROM document_versions v JOIN texts t ON t.id = v.text AND t.text <> ''"
+        " JOIN document_versions o ON o.text = v.text AND o.collection <> ? JOIN collections c ON c.id = o.collection"
+        " WHERE v.id IN ({})",
+        versions,
+        collection,
+    )
+    return sorted({f"{name}: {path}" for name, path in rows})
+
+
 def delete_forgotten_versions(
     store: Store, collection: int, document_ids: Collection[str], versions: Collection[int]
 ) -> list[int]:

@@ -173,8 +173,8 @@ def _load_job(file: Path, document: YamlDocument, shown_as: str, loaded: LoadedS
     if (spec.collection_prefix is None) != (spec.split_by is None):
         given, lacking = ("split_by", "collection_prefix") if spec.split_by else ("collection_prefix", "split_by")
         raise SettingsError(f"{where(given)}: {given} is set, but {lacking} is missing; a job has both or neither")
-    _check_sources(spec, where)
     _check_names(spec, where, file)
+    _check_sources(spec, where)
     in_folder = file.parent.resolve() == (loaded.config_dir / INGEST_FOLDER).resolve()
     return LoadedJob(file.stem if in_folder else shown_as, file, spec)
 

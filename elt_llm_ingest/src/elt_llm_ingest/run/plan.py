@@ -104,7 +104,7 @@ def plan_ingest(
         files = planner.add_deleted(inspected, sources, known.files)
     files += [PlannedFile(source.url, "failed", source.reason) for source in sources.failed]
     files += [PlannedFile(str(skipped.path), "skipped", skipped.reason) for skipped in sources.skipped]
-    reason = "the folder does not exist: its documents are kept"
+    reason = "the folder does not exist: its documents are kept; to remove them, use --allow-delete"
     files += [PlannedFile(str(path), "missing", reason) for path in sources.missing]
     return IngestPlan(request.collection, tuple(files), planner.rebuild_reason(), planner.refusal(), request.job)
 

@@ -326,7 +326,11 @@ def _unread_outcomes(
     for source in sources.failed:
         yield FileOutcome(source.url, "failed", source.reason, stale=source.known)
     for path in sources.missing:
-        yield FileOutcome(str(path), "missing", "the folder does not exist: its documents are kept")
+        yield FileOutcome(
+            str(path),
+            "missing",
+            "the folder does not exist: its documents are kept; to remove them, use --allow-delete",
+        )
     for document in deleted.removed:
         now = renamed.get(document.source)
         reason = f"renamed to {now}" if now else "no longer found"

@@ -87,7 +87,8 @@ class CollectionSources:
     """The files of a collection. `roots` maps each root's name to its folder and whether it was scanned completely.
 
     `missing` are known folders that no longer exist. `missing_files` are the document ids of individually named files
-    that no longer exist. `known` is true if the collection already had sources.
+    that no longer exist. `known` is true if the collection already had sources. `deleted_roots` are the names of roots
+    whose folder no longer exists and whose documents may be removed.
     """
 
     files: tuple[LocatedFile, ...]
@@ -97,6 +98,7 @@ class CollectionSources:
     missing_files: frozenset[str]
     known: bool
     failed: tuple[FailedSource, ...] = ()
+    deleted_roots: tuple[str, ...] = ()
 
     @property
     def whole_roots(self) -> frozenset[str]:
@@ -137,6 +139,10 @@ class KnownSources:
         """Return the source folders that were ingested as a whole."""
         return [path for path, whole in self.roots.values() if whole]
 
+    def missing_folders(self) -> dict[str, Path]:
+        """Return the source folders that were ingested as a whole and no longer exist, by the name of their root."""
+        return {name: path for name, (path, whole) in self.roots.items() if whole and not path.is_dir()}
+
     def single_files(self) -> dict[str, Path]:
         """Map document ids to the paths of files that were ingested by their own names, not as part of a folder."""
         return {
@@ -147,26 +153,31 @@ class KnownSources:
 
 
 def find_sources(
-    known: KnownSources, paths: Sequence[Path], selection: PathSelection, *, everything: bool
+    known: KnownSources,
+    paths: Sequence[Path],
+    selection: PathSelection,
+    *,
+    everything: bool,
+    allow_delete: bool = False,
 ) -> CollectionSources:
     """Discover the files in `paths` and, if there are no paths or `everything` is true, in all known sources.
 
     If `selection.include` contains an absolute pattern, the patterns define the whole content of the collection: only
     matching paths are scanned, and known files elsewhere count as deleted. Raises UsageError for a path in `paths` that
-    does not exist. Known paths that do not exist are reported as missing.
+    does not exist. Known paths that do not exist are reported as missing, or if `allow_delete`, as deleted.
     """
-    uses_known = (everything or not paths) and not selection.is_exhaustive
-    folders, single = (known.folders(), known.single_files()) if uses_known else ([], {})
+    used = known if (everything or not paths) and not selection.is_exhaustive else KnownSources()
+    folders, single, gone = used.folders(), used.single_files(), used.missing_folders()
     # If a file now has the path of a known folder, the folder counts as missing and is not replaced by the file.
-    existing = [path for path in folders if path.is_dir()] + [path for path in single.values() if path.exists()]
-    existing += [path for path in known.uploads if uses_known and path.exists()]
+    existing = [path for path in folders if path.is_dir()]
+    existing += [path for path in (*single.values(), *used.uploads) if path.exists()]
     discovery = discover([*paths, *existing], selection)
     known_paths = {root: path for root, (path, _) in known.roots.items()}
-    names = RootNames(known_paths)
-    files = tuple(names.locate(file) for file in discovery.files)
+    files = tuple(map(RootNames(known_paths).locate, discovery.files))
     scanned = frozenset(discovery.scanned_roots)
     roots = {root: (path, True) for root, path in known_paths.items() if _is_scanned(path, scanned)}
     roots |= {file.root: (file.root_path, _is_scanned(file.root_path, scanned)) for file in files}
+    deleted = tuple(name for name in gone if allow_delete and name not in roots)
     missing_files = frozenset(identity for identity, path in single.items() if not path.exists())
     if selection.is_exhaustive:
         incomplete = [path for path in paths if path.is_dir() and path.resolve() not in scanned]
@@ -175,10 +186,11 @@ def find_sources(
     return CollectionSources(
         files=files,
         skipped=discovery.skipped,
-        roots=roots,
-        missing=tuple(path for path in folders if not path.is_dir()),
+        roots=roots | {name: (gone[name], True) for name in deleted},
+        missing=tuple(path for name, path in gone.items() if name not in deleted),
         missing_files=missing_files,
         known=bool(known.roots),
+        deleted_roots=deleted,
     )
 
 

@@ -36,7 +36,9 @@ def find_all_sources(
     has_remote = bool(request.urls or request.source_reader)
     only_remote = has_remote and not request.paths and (request.is_exhaustive or not request.rebuild)
     local_known = KnownSources() if only_remote else known.local()
-    local = find_sources(local_known, request.paths, request.selection, everything=request.rebuild)
+    local = find_sources(
+        local_known, request.paths, request.selection, everything=request.rebuild, allow_delete=request.allow_delete
+    )
     remote = _RemoteSearch(known.remote(), request, settings, folder)
     if not request.is_exhaustive and (request.rebuild or not (request.paths or request.urls)):
         remote.add_known()

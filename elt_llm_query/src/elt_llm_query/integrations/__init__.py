@@ -1,10 +1,17 @@
 """The engine in other frameworks: as a LlamaIndex retriever and query engine, and as a LangChain retriever."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from elt_llm_core.results import Citation, RetrievedChunk
 from elt_llm_core.text.outline import page_label
+
+
+def warn_if_empty(chunks: Sequence[RetrievedChunk], notes: Sequence[str]) -> None:
+    """Issue a warning with the notes of a search that found no chunks, whose metadata would contain the notes."""
+    if notes and not chunks:
+        warnings.warn("\n".join(notes), stacklevel=3)
 
 
 def chunk_metadata(

@@ -8,7 +8,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from elt_llm_query.engine import Engine
-from elt_llm_query.integrations import chunk_metadata
+from elt_llm_query.integrations import chunk_metadata, warn_if_empty
 
 
 class LangChainRetriever(BaseRetriever):
@@ -25,6 +25,7 @@ class LangChainRetriever(BaseRetriever):
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
         found = self.engine.search(query, top_k=self.top_k, where=self.where, strategy=self.strategy)
+        warn_if_empty(found.chunks, found.notes)
         return [
             Document(page_content=chunk.text, id=chunk.node_id, metadata=chunk_metadata(chunk, notes=found.notes))
             for chunk in found.chunks

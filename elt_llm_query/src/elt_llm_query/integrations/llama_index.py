@@ -14,7 +14,7 @@ from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle
 
 from elt_llm_query.engine import Engine
 from elt_llm_query.grounding.citations import cited_chunks
-from elt_llm_query.integrations import chunk_metadata
+from elt_llm_query.integrations import chunk_metadata, warn_if_empty
 
 
 class LlamaIndexRetriever(BaseRetriever):
@@ -37,6 +37,7 @@ class LlamaIndexRetriever(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         found = self._search(query_bundle.query_str)
+        warn_if_empty(found.chunks, found.notes)
         return [_node(chunk, notes=found.notes) for chunk in found.chunks]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

@@ -98,6 +98,7 @@ def test_a_json_body_with_the_content_type_of_a_form_is_refused(kind: str | None
     refused = server.client.post("/v1/search", content=b'{"question": "Grade A"}', headers=typed)
     assert refused.status_code == 415
     assert refused.json()["error"]["type"] == "unsupported_media_type"
+    assert "multipart/form-data to upload files" in refused.json()["error"]["hint"]
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])

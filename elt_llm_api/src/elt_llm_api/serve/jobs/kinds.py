@@ -136,7 +136,8 @@ def run_forget(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: P
 
     The file is kept if it is newer than `asked_at`, the time of the request in Unix seconds.
 
-    Returns the report without document names. Raises LockHeld, UnknownCollection, UsageError, StoreError.
+    Returns the report without document names and without other collections.
+    Raises LockHeld, UnknownCollection, UsageError, StoreError.
     """
     collection = str(arguments["collection"])
     with writer_lock(loaded.workspace, f"forget in {collection}"):
@@ -147,7 +148,7 @@ def run_forget(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: P
             asked_at = float(arguments["asked_at"])
             identity, alone = str(arguments["document"]), bool(arguments.get("alone", False))
             report = forget(store, collection, identity, progress, asked_at=asked_at, alone=alone)
-    return {**asdict(report), "documents": len(report.documents)}
+    return {**asdict(replace(report, elsewhere=())), "documents": len(report.documents)}
 
 
 def run_ingest(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener) -> dict[str, Any]:

@@ -127,7 +127,8 @@ def _refusals(scope: Scope) -> Iterator[Refusal]:
         yield 416, "too_many_ranges", f"At most {_MAX_RANGES} ranges are served at once.", "Request one range."
     if _avoids_preflight(scope):
         message = "The body is not JSON according to its Content-Type."
-        yield 415, "unsupported_media_type", message, "Send Content-Type: application/json."
+        hint = "Send Content-Type: application/json, or multipart/form-data to upload files."
+        yield 415, "unsupported_media_type", message, hint
     if _points_elsewhere(scope):
         yield 403, "forbidden_file", "The request names a file by a URL or outside of its folder.", ""
 
