@@ -18,17 +18,20 @@ from elt_llm_core.errors import CorruptIndex, EltError, UsageError
 from elt_llm_core.index.qdrant import PointDatabases
 from elt_llm_core.index.restricted import restrict
 from elt_llm_core.index.searchable import Searchable
+from elt_llm_core.models.embedded import MODEL_NAME as ENGLISH_MODEL
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.models.factory import LlmChoice, choose_llm, create_embedding
 from elt_llm_core.models.model_files import with_models_dir
+from elt_llm_core.models.multilingual import MODEL_NAME as MULTILINGUAL_MODEL
 from elt_llm_core.results import Citation, QueryResult, RetrievedChunk, Trace
 from elt_llm_core.settings.loader import load_settings
 from elt_llm_core.settings.tree import IndexSettings, QuerySettings, Settings, StrategyName
 from elt_llm_core.settings.workspace import Workspace, as_workspace
 from elt_llm_core.store.conditions import DocumentConditions
 from elt_llm_core.store.store import Store, open_store
+from elt_llm_core.text.languages import languages
 from elt_llm_core.text.stems import KeywordTokeniser
-from elt_llm_core.utilities import Closeable, close_if_possible
+from elt_llm_core.utilities import Closeable, close_if_possible, install_command
 
 from elt_llm_query.extractive.answerer import Answer, AnswerRequest, ExtractiveAnswerer, Turns
 from elt_llm_query.extractive.confidence import NOT_CALIBRATED, Calibration, OutcomeThresholds, read_calibration
@@ -47,7 +50,7 @@ from elt_llm_query.synthesis.events import (
     replay_events,
 )
 from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases, load_aliases
-from elt_llm_query.understanding.language_note import language_notes
+from elt_llm_query.understanding.question import shown_language
 from elt_llm_query.understanding.routing import concerns_models, has_only_fact_sheets
 
 if TYPE_CHECKING:
@@ -340,7 +343,7 @@ class Engine(Closeable):
     def _result(self, question: str, found: SearchResult, answer: Answer, log: StageLog, started: float) -> QueryResult:
         writes = self._writer is not None
         notes = [*found.notes, *answer.notes, *settings_without_effect(self._settings, writes=writes)]
-        notes += [] if answer.answered else language_notes(question, found.chunks, self._embeddings)
+        notes += [] if answer.answered else _language_notes(question, found.chunks, self._embeddings)
         notes += self._first_notes
         self._first_notes = ()
         notes += [self._without_model] if self._without_model else []
@@ -477,3 +480,22 @@ def query_collections(
     aliases = load_aliases(loaded)
     with open_engine(settings or loaded.settings, data_dir or loaded.workspace, collections, aliases=aliases) as engine:
         return engine.ask(question)
+
+
+def _language_notes(question: str, chunks: Sequence[RetrievedChunk], models: Sequence[EmbeddingModel]) -> list[str]:
+    """Return a note with the extra that would help with a question in another language than the chunks, or [].
+
+    There is a note if all models are all-MiniLM-L6-v2, and all chunks are in other languages than the question.
+    Nothing is known about the languages of the models of a server.
+    """
+    asked, found = shown_language(question), {chunk.metadata.get("language") for chunk in chunks}
+    names = {(model.fingerprint.provider, model.fingerprint.model) for model in models}
+    is_english = names == {("embedded", ENGLISH_MODEL)}
+    if not (asked and found and is_english) or asked in found or not found <= set(languages()):
+        return []
+    rebuilt = (f"elt-llm ingest -c {name} --rebuild" for name in sorted({chunk.collection for chunk in chunks}))
+    return [
+        f"The question is in another language than the closest chunks, and the embedding model {ENGLISH_MODEL} was"
+        f" trained on English texts. To search across languages, run {install_command('multilingual')}, set"
+        f" embedding.model to {MULTILINGUAL_MODEL}, and run {', '.join(rebuilt)}."
+    ]
