@@ -473,14 +473,16 @@ class ExtractiveAnswerer:
         outcome = self.thresholds.outcome(confidence)
         if outcome == "not found":
             return self._refuse(parsed, read, scored, confidence, reasoning)
+        certainty = 1.0 if asked_list else certainty_of(evidence, scored)
         if asked_list:
             quotes, opening = [asked_list.quote()], ""
         else:
             rows = drop_rows_of_other_values(parsed, scored)
-            quotes, opening = self._quote_sentences(context, read, rows, max_sentences, certain=outcome == "answered")
+            quotes, opening = self._quote_sentences(
+                context, read, rows, max_sentences, certain=self.thresholds.outcome(confidence, certainty) == "answered"
+            )
         quotes, conflicts = self._with_conflicts(context, read, [] if asked_list else scored, quotes)
         numbers, citations = number_quotes(quotes)
-        certainty = 1.0 if asked_list else certainty_of(evidence, scored)
         answer = Answer(opening + self._write(quotes, numbers), citations, outcome, confidence, reasoning, conflicts)
         return self._marked(answer, certainty, _doubt_about_rows(parsed, [] if asked_list else scored))
 

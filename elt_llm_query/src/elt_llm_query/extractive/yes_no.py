@@ -2,8 +2,8 @@
 
 To answer other questions, compare limits too: "up to 9 metres" does not answer "above 9 metres?".
 
-The clause that contains most of the question's words decides: "Dogs may enter" answers "May dogs enter?" with "Yes".
-Decision 43 explains and measures the rules.
+A clause that contains all of the question's words decides: "Dogs may enter" answers "May dogs enter?" with "Yes", and
+"May cats enter?" with neither word. Decision 43 explains and measures the rules.
 """
 
 import re
@@ -13,17 +13,19 @@ from typing import Literal
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.text.languages import alternatives, load_language, rule_languages
 from elt_llm_core.text.normalise import fold
+from elt_llm_core.text.stems import stopwords_of
 
 from elt_llm_query.extractive.evidence import NEGATION, names_apart
 from elt_llm_query.extractive.sentence_scores import ScoredSentence, ScoringContext
 from elt_llm_query.grounding.rules import RuleClause, RuleLimit, find_numbers, limits_same_subject, read_rules
-from elt_llm_query.grounding.sentences import SentenceCandidate
+from elt_llm_query.grounding.sentences import SentenceCandidate, match_term
 from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import asked_language
 
 _PATTERNS = PatternFile(__file__)
-_LEAST_COSINE = 0.4  # of a deciding sentence with the question
-_LEAST_COVERAGE = 0.1  # of the question by a deciding sentence
+_RELATIONS = _PATTERNS.words("relations")
+_WORD = re.compile(r"\w+")
+_DENIAL = re.compile(rf"{NEGATION.pattern}|\b(?:banned|verboten|untersagt|unzulassig)\b")
 _OPENINGS = [fold(word) for code in rule_languages() for word in load_language(code).words("yes_no")]
 _REPLY = re.compile(rf"(?:{alternatives(_OPENINGS)})\b[^\w ]")
 _NEAR_LIMIT = 0.3  # a sentence with the asked limit may score this much below the best
@@ -103,29 +105,62 @@ def _lacks_numbers(question: str, sentence: ScoredSentence, chunk: RetrievedChun
 def _verdict(context: ScoringContext, sentence: ScoredSentence) -> Verdict | None:
     written, asked = fold(sentence.candidate.readable), fold(context.question.text)
     text = _PATTERNS["deadline"].sub(r"\1 \2", written)  # a deadline between commas is no clause
-    near = sentence.cosine >= _LEAST_COSINE and sentence.coverage >= _LEAST_COVERAGE
-    if not near or is_bare_reply(sentence.candidate) or _PATTERNS["only_if"].search(text):
+    if is_bare_reply(sentence.candidate) or _PATTERNS["partial"].search(text):
         return None
-    clause = f"{fold(sentence.candidate.lead)} {_main_clause(context, text)}"
-    has = {name: bool(_PATTERNS[name].search(clause)) for name in ("needless", "allows", "requires", "unless")}
-    denied = bool(NEGATION.search(_PATTERNS["relative_denial"].sub(" ", clause)))
-    if denied and (has["unless"] or text != written):  # "need not be sent at once, within a week at the latest"
+    lead, terms = fold(sentence.candidate.lead), _content(context, asked)
+    clauses = (f"{lead} {clause}".strip() for clause in _main_clauses(text))
+    clause = next((clause for clause in clauses if terms and _has_in_order(_content(context, clause), terms)), "")
+    if not clause or not set(_PATTERNS["except"].findall(clause)) <= set(_PATTERNS["except"].findall(asked)):
         return None
+    if _DENIAL.search(clause):
+        # "Need not be sent at once, within a week at the latest" and "if it rains, boots must not ..." deny less.
+        less = text != written or _PATTERNS["unless"].search(text) or _PATTERNS["condition"].search(text)
+        return None if less or _further(context, clause, terms) else _denial(asked, clause)
+    return "yes" if _grants(context, asked, clause, terms) else None
+
+
+def _denial(asked: str, clause: str) -> Verdict | None:
+    """Return "no" if a clause that has a denial forbids what the question asks leave for, or needs no asked duty."""
+    needless = bool(_PATTERNS["needless"].search(clause))
+    if len(_DENIAL.findall(clause)) > 1 or not (needless or _PATTERNS["forbids"].search(clause)):
+        return None  # "is not heated" states a fact
+    if _PATTERNS["asks_duty"].search(asked):
+        return "no"
+    return "no" if _PATTERNS["asks_leave"].search(asked) and not needless else None
+
+
+def _grants(context: ScoringContext, asked: str, clause: str, terms: Sequence[str]) -> bool:
+    """Return whether a clause states the duty or gives the leave that is asked for, and to no narrower subject."""
     if _PATTERNS["asks_duty"].search(asked):
         advice = _PATTERNS["recommends"]
-        if not advice.search(asked):
-            has["requires"] = bool(_PATTERNS["requires"].search(advice.sub(" ", clause)))
-        return "no" if denied or has["needless"] else "yes" if has["requires"] else None
-    if _PATTERNS["asks_leave"].search(asked):
-        return None if has["needless"] else "no" if denied else "yes" if has["allows"] else None
-    return None
+        rule = _PATTERNS["requires"].search(clause if advice.search(asked) else advice.sub(" ", clause))
+    else:
+        rule = _PATTERNS["allows"].search(clause) if _PATTERNS["asks_leave"].search(asked) else None
+    return rule is not None and not _further(context, clause[: rule.start()], terms)
+
+
+def _content(context: ScoringContext, text: str) -> list[str]:
+    """Return the stems of a folded text in order, without modal and unspecific words, but with "without" or "after"."""
+    words = _WORD.findall(_PATTERNS["unspecific"].sub(" ", text))
+    ignored = stopwords_of(context.question.language) - _RELATIONS
+    stems = ([word] if word in _RELATIONS else context.tokeniser.stems(word) for word in words if word not in ignored)
+    return [stem for some in stems for stem in some]
+
+
+def _has_in_order(stems: Sequence[str], terms: Sequence[str]) -> bool:
+    """Return whether all terms are among the stems, in this order: "cats bite dogs" is not "dogs bite cats"."""
+    left = iter(stems)
+    return all(any(match_term(term, (stem,)) for stem in left) for term in terms)
+
+
+def _further(context: ScoringContext, text: str, terms: Sequence[str]) -> bool:
+    """Return whether the text has a word that the question lacks, and that may limit what the text is about."""
+    return not all(match_term(stem, terms) for stem in _content(context, text))
 
 
 def _verdict_by_limits(context: ScoringContext, sentence: ScoredSentence, verdict: Verdict) -> Verdict | None:
     """Return the verdict after a comparison of limits: "at most 72 hours" answers "more than 72 hours?" with "no"."""
     question, text = context.question.text, f"{sentence.candidate.lead} {sentence.candidate.readable}"
-    if _is_other_time(fold(question), fold(text)) or (verdict == "no" and _denies_less(context, fold(text))):
-        return None
     clauses = _rules(context, text)
     stated = [limit for clause in clauses for limit in clause.limits if limit.bounds]
     asked = [limit for clause in _rules(context, question) for limit in clause.limits if limit.bounds]
@@ -145,19 +180,6 @@ def _rules(context: ScoringContext, text: str) -> tuple[RuleClause, ...]:
     return read_rules(text, find_numbers(text), context.tokeniser.stems).clauses
 
 
-def _is_other_time(asked: str, text: str) -> bool:
-    """Return whether one is about the time before an event and the other after it, or only the question is endless."""
-    earlier, later = ([bool(_PATTERNS[name].search(one)) for one in (asked, text)] for name in ("earlier", "later"))
-    reversed_times = earlier != later and earlier == later[::-1]
-    return reversed_times or bool(_PATTERNS["endless"].search(asked) and not _PATTERNS["endless"].search(text))
-
-
-def _denies_less(context: ScoringContext, text: str) -> bool:
-    """Return whether the text denies only a part of what the question names, as in "no maps that belong to others"."""
-    part = _PATTERNS["denied_part"].search(text)
-    return part is not None and not context.stems(part[1]) <= set(context.question.terms)
-
-
 def _fits(asked: RuleLimit, stated: Sequence[RuleLimit], *, duty: bool) -> bool | None:
     """Return whether the asked amounts are within the stated limit. Return None if this is not certain."""
     like = [other for other in stated if limits_same_subject(asked, other)]
@@ -171,8 +193,7 @@ def _fits(asked: RuleLimit, stated: Sequence[RuleLimit], *, duty: bool) -> bool 
     return False if asked.numbers and excluded else None
 
 
-def _main_clause(context: ScoringContext, text: str) -> str:
-    """Return the clause, other than a condition, that contains most of the question's words."""
-    clauses = [clause for clause in _PATTERNS["clause_end"].split(text) if clause and clause.strip()]
-    main = [clause for clause in clauses if not _PATTERNS["condition"].match(clause.strip())] or [text]
-    return max(main, key=lambda clause: context.weights.coverage(context.question.terms, context.stems(clause)))
+def _main_clauses(text: str) -> list[str]:
+    """Return the clauses of a text other than conditions."""
+    clauses = [clause.strip() for clause in _PATTERNS["clause_end"].split(text) if clause and clause.strip()]
+    return [clause for clause in clauses if not _PATTERNS["condition"].match(clause)]
