@@ -39,7 +39,9 @@ _GERMAN_KIND: Final = pattern("german_kind")
 _KIND_IN_PLURAL: Final = pattern("kind_in_plural")
 _DEFINING: Final = pattern("defining")
 QUOTED_TERM: Final = pattern("quoted_term")
-_AND = word_pattern(r"\s*(?:,\s*@item_conjunctions@?|@item_conjunctions@|/|&)\s*(?:(?:the|an?)\s+)?(?=[\"“„«‘'*_`])")
+_AND = word_pattern(
+    r"\s{0,20}(?:,\s{0,20}@item_conjunctions@?|@item_conjunctions@|/|&)\s{0,20}(?:(?:the|an?)\s{1,20})?(?=[\"“„«‘'*_`])"
+)
 _PLAIN = re.compile(r"[^\W_][\w\s&/'’.+#-]{0,110}$")
 # A subject may follow a colon or dash: "The following definition applies: "Goods" means ..."
 _AFTER_COLON = re.compile(r"(?::\s+|\s?[—–]\s*)(?=[\"“„«])")
