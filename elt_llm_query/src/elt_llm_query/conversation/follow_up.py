@@ -56,17 +56,17 @@ class RewrittenQuestion:
     rule: str = ""
 
 
-def is_verb(fragment: str) -> bool:
+def _is_verb(fragment: str) -> bool:
     """Return whether a text is a single verb that is hardly ever a noun, such as "buy" or "kaufen"."""
     return any(_PATTERNS[name].fullmatch(fragment) for name in ("sure_verb", "german_infinitive", "german_finite"))
 
 
-def is_plural(fragment: str) -> bool:
+def _is_plural(fragment: str) -> bool:
     """Return whether an English text ends in a plural noun."""
     return bool(_PATTERNS["ends_in_plural"].search(fragment))
 
 
-def is_living(fragment: str, language: str) -> bool:
+def _is_living(fragment: str, language: str) -> bool:
     """Return whether a text contains a person or an animal, such as "the guests"."""
     return bool(_PATTERNS[_LIVING[language]].search(fragment))
 
@@ -99,14 +99,14 @@ def swap_noun(fragment: str, last: str) -> str:
         match = _PATTERNS[place].search(last)
         if match and _is_alike(match["noun"], fragment, language):
             return _put(fragment, match, "noun")
-    if is_living(fragment, language):
+    if _is_living(fragment, language):
         found = list(_PATTERNS[_LIVING[language]].finditer(last))
         if len(found) == 1 and found[0]["free"] and _is_alike(found[0]["noun"], fragment, language):
             return _put(fragment, found[0], "noun")
     return ""
 
 
-def name_owner(fragment: str, last: str) -> str:
+def _name_owner(fragment: str, last: str) -> str:
     """Replace "its" or "their" by its noun in an English question: "its discount" gives "the discount of the ticket".
 
     Return an empty text if there is more in `fragment`, or if it is uncertain which noun is meant.
@@ -114,7 +114,7 @@ def name_owner(fragment: str, last: str) -> str:
     possessed = _PATTERNS["possessed"].fullmatch(fragment)
     for place in _OWNER_PLACES if possessed else ():
         match = _PATTERNS[place].search(last)
-        if possessed and match and bool(possessed["plural"]) == is_plural(match["noun"]):
+        if possessed and match and bool(possessed["plural"]) == _is_plural(match["noun"]):
             return f"the {possessed['thing']} of {match['noun']}"
     return ""
 
@@ -283,7 +283,8 @@ def swap_subject(fragment: str, last: str) -> str:
     no subject.
     """
     other_name = _only_name(fragment, last) and _names_in(last)
-    if other_name or is_verb(fragment) or _PATTERNS["preposition"].match(fragment) or _PATTERNS["asks"].match(fragment):
+    is_other = any(_PATTERNS[name].match(fragment) for name in ("preposition", "asks"))
+    if other_name or is_other or _is_verb(fragment):
         return ""
     for name in ("english", "who", "german_auxiliary", "german"):
         if match := _PATTERNS[name].match(last):
@@ -307,11 +308,11 @@ def _fits_subject(fragment: str, subject: str, language: str) -> bool:
     "Transfers" does not fit the article of "a loan", and only a person or an animal replaces "I".
     """
     if _PATTERNS["actor"].fullmatch(subject):
-        return is_living(fragment, language)
+        return _is_living(fragment, language)
     article = _PATTERNS["leading_article"].match(subject)
     if not article or _PATTERNS["leading_article"].match(fragment):
         return True
-    return language == "en" and (article[0].strip().lower() == "the" or not is_plural(fragment))
+    return language == "en" and (article[0].strip().lower() == "the" or not _is_plural(fragment))
 
 
 def swap_question_word(asking: str, last: str) -> str:
@@ -461,7 +462,7 @@ def _add_topic(rest: str, last: EarlierTurn, tokeniser: KeywordTokeniser) -> Rew
     surfaces = parse_question(_PATTERNS["measure"].sub("", last.question), tokeniser).surfaces
     content = dict.fromkeys(word for word in surfaces if not _PATTERNS["asking"].fullmatch(fold(word)))
     topic = " ".join(list(content)[:_MOST_TOPIC]) or next(iter(last.topics), "")
-    if owner := name_owner(rest.rstrip("?!. "), last.question):
+    if owner := _name_owner(rest.rstrip("?!. "), last.question):
         return RewrittenQuestion(f"What about {owner}?", "with the last topic")
     if not topic:
         return RewrittenQuestion(rest)

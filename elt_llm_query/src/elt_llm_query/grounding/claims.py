@@ -142,7 +142,7 @@ class AlignmentSlot:
         return any(token.name or token.number for token in (*self.ours, *self.theirs))
 
     @property
-    def words(self) -> bool:
+    def single(self) -> bool:
         """Whether one content word is in place of one other: "landlord" of "tenant"."""
         return len(self.ours) == len(self.theirs) == 1
 

@@ -345,7 +345,7 @@ class SupportFinder:
         A word of the claim that occurs nowhere in the chunks may be a synonym, so the result is then False.
         """
         stems = (stem for token in slot.ours for stem in token.stems)
-        return (slot.nouns or (near and slot.words)) and any(match_term(stem, self._sources.stems) for stem in stems)
+        return (slot.nouns or (near and slot.single)) and any(match_term(stem, self._sources.stems) for stem in stems)
 
     def _contrary(
         self, claim: ParsedSentence, sentences: Sequence[SourceSentence], aligned: Sequence[Alignment]
