@@ -38,7 +38,7 @@ from elt_llm_query.extractive.confidence import NOT_CALIBRATED, Calibration, Out
 from elt_llm_query.grounding.citations import add_locations, cited_chunks
 from elt_llm_query.grounding.sentences import collection_term_weights
 from elt_llm_query.rerank.reranker import Reranker
-from elt_llm_query.retrieve.cache import CacheCounts, CachingEmbedding, DocumentTexts, QueryCaches
+from elt_llm_query.retrieve.cache import CachingEmbedding, DocumentTexts, QueryCaches
 from elt_llm_query.retrieve.trace import StageLog, traced_budget
 from elt_llm_query.search import SearchPipeline, SearchResult
 from elt_llm_query.synthesis.events import (
@@ -288,11 +288,6 @@ class Engine(Closeable):
     def _remember(self, key: Hashable, result: QueryResult) -> None:
         kept = tuple(note for note in result.notes if note not in self._calibration.notes)  # reported once
         self._pipeline.caches.answers.put(key, result.model_copy(update={"notes": kept}))
-
-    @property
-    def cache_counts(self) -> dict[str, CacheCounts]:
-        """The hits, misses and size of each cache, by cache name."""
-        return self._pipeline.caches.counts
 
     def own(self, resources: ExitStack) -> Self:
         """Close these resources together with the engine."""

@@ -264,13 +264,3 @@ def test_a_collection_recreated_under_the_same_name_does_not_reuse_cached_result
         assert result.metadata["generations"] == {"ship": 1}
         with writer_lock(data_dir, "test"), open_store(data_dir, for_writing=True) as store:
             drop(store, "ship")
-
-
-def test_the_engine_reports_cache_counts(tmp_path: Path) -> None:
-    run_ingest(tmp_path / "data", write_files(tmp_path / "ship", {"mast.md": "The mast is tall.\n"}), collection="ship")
-    with open_engine(FAKE, tmp_path / "data", ["ship"]) as engine:
-        for _ in range(3):
-            engine.search(QUESTION)
-        counts = {name: asdict(one) for name, one in engine.cache_counts.items()}
-    assert counts["results"] == {"hits": 2, "misses": 1, "held": 1}
-    assert counts["embeddings"] == {"hits": 0, "misses": 1, "held": 1}
