@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from importlib import import_module
+from importlib import import_module, metadata
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -191,6 +191,14 @@ def find_clone() -> Path | None:
     """Return the folder of the git clone that contains this file, or None if the package is installed from a wheel."""
     folder = Path(__file__).resolve().parents[3]
     return folder if (folder / "uv.lock").is_file() else None
+
+
+def installed_version(distribution: str) -> str | None:
+    """Return the version of a package, or None if it is not installed."""
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def install_command(extra: str, *, in_clone: bool | None = None) -> str:

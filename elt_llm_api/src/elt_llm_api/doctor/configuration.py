@@ -3,7 +3,6 @@
 import errno
 from contextlib import closing
 from functools import partial
-from importlib import metadata
 from importlib.util import find_spec
 
 from elt_llm_core.errors import UsageError
@@ -13,7 +12,7 @@ from elt_llm_core.settings.tree import IngestSettings
 from elt_llm_core.state.database import STATE_NAME, has_state, open_state
 from elt_llm_core.state.keys import KeyTable
 from elt_llm_core.store.database import SqliteDatabase
-from elt_llm_core.utilities import install_command
+from elt_llm_core.utilities import install_command, installed_version
 
 from elt_llm_api.doctor.check import Check, CheckVerdict, DoctorFacts, failure, ok, warning, with_settings
 
@@ -136,10 +135,8 @@ _EXTRAS = (
 
 def installed_extra(name: str, distribution: str, _: DoctorFacts | None = None) -> CheckVerdict:
     """Report the installed version of an optional package. Without it, only its own feature is missing."""
-    try:
-        return ok(f"{distribution} {metadata.version(distribution)}")
-    except metadata.PackageNotFoundError:
-        return ok(f"not installed; install it with: {install_command(name)}")
+    version = installed_version(distribution)
+    return ok(f"{distribution} {version}" if version else f"not installed; install it with: {install_command(name)}")
 
 
 @with_settings

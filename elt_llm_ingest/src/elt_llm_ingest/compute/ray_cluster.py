@@ -24,7 +24,7 @@ from elt_llm_core.errors import EltError, IngestError, UnreadableDocument, Usage
 from elt_llm_core.models.embedding_model import EmbeddingModel, WrappedEmbedding
 from elt_llm_core.models.factory import create_embedding
 from elt_llm_core.settings.tree import EmbeddingSettings, Settings
-from elt_llm_core.utilities import install_command
+from elt_llm_core.utilities import install_command, installed_version
 from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
@@ -405,15 +405,8 @@ def _versions() -> dict[str, str]:
     libraries = {_END_OF_NAME.split(it, maxsplit=1)[0] for it in needed if "remote" not in it}  # nodes fetch no URLs
     distributions = {"Ray": "ray", "elt-llm": "elt-llm-ingest"}
     distributions |= {name: name for name in sorted({*libraries, "docling"} - {"ray"})}
-    found = {shown: _installed_version(name) for shown, name in distributions.items()}
+    found = {shown: installed_version(name) or "" for shown, name in distributions.items()}
     return {"Python": platform.python_version()} | found
-
-
-def _installed_version(distribution: str) -> str:
-    try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return ""
 
 
 def _identity(model: EmbeddingModel | None) -> str:
