@@ -12,7 +12,7 @@ from elt_llm_ingest.readers.tesseract import installed_version
 def verdicts(folder: Path, ingest: str) -> dict[str, CheckVerdict]:
     (folder / "config").mkdir()
     (folder / "config" / "rag_config.yaml").write_text(f"ingest: {ingest}\n")
-    facts = DoctorFacts({}, folder, load_settings(None, environment={}, working_directory=folder), None)
+    facts = DoctorFacts({}, load_settings(None, environment={}, working_directory=folder), None)
     return {name: check(facts) for name, check in reading.READER_CHECKS.items()}
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from elt_llm_core.errors import SettingsError
@@ -26,7 +25,6 @@ class DoctorFacts:
     """The input of all checks. `loaded` is None if the settings are unreadable; `settings_error` gives the reason."""
 
     environment: Mapping[str, str]
-    working_directory: Path
     loaded: LoadedSettings | None
     settings_error: SettingsError | None
 

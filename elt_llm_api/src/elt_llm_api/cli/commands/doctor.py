@@ -27,7 +27,7 @@ def command(context: CommandContext, as_json: bool) -> int:
         loaded = context.load()
     except SettingsError as error:  # a check reports the error
         settings_error = error
-    verdicts = examine(DoctorFacts(context.environment, context.working_directory, loaded, settings_error))
+    verdicts = examine(DoctorFacts(context.environment, loaded, settings_error))
     failed = any(verdict.outcome == "FAIL" for verdict in verdicts.values())
     checks = [{"name": name, **asdict(verdict)} for name, verdict in verdicts.items()]
     print_result({"ok": not failed, "checks": checks}, _verdict_lines(verdicts), as_json=as_json)

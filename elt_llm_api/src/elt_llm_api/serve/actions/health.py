@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from elt_llm_core.store.disk import tree_size
+from elt_llm_core.utilities import installed_version
 from pydantic import BaseModel, Field
 
 from elt_llm_api.doctor.check import CheckVerdict, DoctorFacts
@@ -102,7 +103,7 @@ class HealthActions(ServiceActions):
         from elt_llm_api.doctor.examine import examine
 
         loaded = self._services.loaded
-        return examine(DoctorFacts({**os.environ, **loaded.environment}, loaded.working_directory, loaded, None))
+        return examine(DoctorFacts({**os.environ, **loaded.environment}, loaded, None))
 
     def disk(self, principal: Principal) -> DiskSpace:
         """Return the disk space that the data directory takes, and the free space. Raises Forbidden."""
@@ -182,13 +183,6 @@ def version_info(services: Services, principal: Principal) -> VersionInfo:
         version=packages["elt-llm-api"],
         packages=packages,
         python=platform.python_version(),
-        extras={name: _installed_version(brings) for name, brings in _EXTRAS.items()},
+        extras={name: installed_version(brings) for name, brings in _EXTRAS.items()},
         paths={name: str(path) for name, path in paths.items()} if principal.administers else None,
     )
-
-
-def _installed_version(distribution: str) -> str | None:
-    try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return None
