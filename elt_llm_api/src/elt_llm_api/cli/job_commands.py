@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -101,7 +101,7 @@ def _run_job(
     compared: list[GoldReport] = []
     request = JobRequest(
         kind,
-        _with_topics(file, values.get("topics")),
+        file.with_topics(values.get("topics") or ()),
         RowSelection(values["only"], values["domain"], values["limit"], values["anew"]),
         dry_run=dry_run,
         create=create or create_job,
@@ -137,14 +137,6 @@ def _print_result(report: "RunReport", compared: "list[GoldReport]", context: Co
     document = {**report.to_json(), **({"gold": compared[0].to_json()} if compared else {})}
     gold_lines = (strip_control_characters(line) for gold in compared for line in gold.lines())
     print_result(document, chain(lines, gold_lines), as_json=as_json)
-
-
-def _with_topics(file: "JobFile", topics: tuple[str, ...] | None) -> "JobFile":
-    """Return the job. If the command line names topics, they replace the topics of the job file."""
-    if not topics:
-        return file
-    section = file.spec.handbook.model_copy(update={"topics": topics})
-    return replace(file, spec=file.spec.model_copy(update={"handbook": section}))
 
 
 _TOPICS_OPTION = click.option(

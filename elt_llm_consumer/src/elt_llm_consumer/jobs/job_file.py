@@ -1,8 +1,8 @@
 """Load job files (`config/consumer/NAME.yaml`), and provide the example jobs for `elt-llm init --examples`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from elt_llm_core.errors import SettingsError
 from elt_llm_core.settings.loader import LoadedSettings, find_yaml_file, read_model, shown_path
@@ -46,6 +46,11 @@ class JobFile:
     path: Path
     folder: Path
     spec: ConsumerJob
+
+    def with_topics(self, topics: tuple[str, ...]) -> Self:
+        """Return the job with these topics of the handbook in place of its own, unless there are none."""
+        section = self.spec.handbook.model_copy(update={"topics": topics})
+        return replace(self, spec=self.spec.model_copy(update={"handbook": section})) if topics else self
 
 
 def find_job_file(given: str, loaded: LoadedSettings, working_directory: Path) -> Path:

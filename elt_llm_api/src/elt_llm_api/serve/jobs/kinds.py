@@ -99,11 +99,7 @@ def _load_job_file(kind: str, arguments: Mapping[str, Any], loaded: LoadedSettin
             hint="Name a file in config/consumer, without its folder.",
         )
     file = load_job(find_job_file(name, loaded, loaded.config_dir), loaded)
-    topics = tuple(arguments.get("topics", ()))
-    if kind != "handbook" or not topics:
-        return file
-    section = file.spec.handbook.model_copy(update={"topics": topics})
-    return replace(file, spec=file.spec.model_copy(update={"handbook": section}))
+    return file.with_topics(tuple(arguments.get("topics", ()))) if kind == "handbook" else file
 
 
 def run_evaluation(arguments: Mapping[str, Any], loaded: LoadedSettings, progress: ProgressListener) -> dict[str, Any]:

@@ -78,8 +78,8 @@ STREAMED: dict[int | str, dict[str, Any]] = {200: {"content": {EVENT_STREAM: {"s
 """The OpenAPI description of a response that may be a stream of events, each with a name and JSON data."""
 
 
-def json_event(name: str, content: Any) -> bytes:
-    """Return one Server-Sent Event with a name and JSON data."""
+def json_event(name: str | None, content: Any) -> bytes:
+    """Return one Server-Sent Event with JSON data, and with a name unless it is None."""
     return format_sse_event(data_str=json.dumps(content, ensure_ascii=False), event=name)
 
 

@@ -1,7 +1,6 @@
 """OpenAI-compatible routes: chat completions with citations, models, embeddings."""
 
 import base64
-import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from datetime import datetime
@@ -33,6 +32,7 @@ from elt_llm_api.serve.routes.dependencies import (
     RouteCall,
     cancel_on_disconnect,
     event_stream,
+    json_event,
 )
 from elt_llm_api.serve.safe_text import SafeMarkdown, escape_markdown
 
@@ -243,7 +243,7 @@ class ChatFormatter:
     def chunk_frame(self, **content: Any) -> bytes:
         """Return one `chat.completion.chunk` of a stream with this content."""
         shared = {"id": self._id, "object": "chat.completion.chunk", "created": self._created}
-        return _data_frame({**shared, "model": self.request.model, **content})
+        return json_event(None, {**shared, "model": self.request.model, **content})
 
 
 _RESTART_TEXTS = {"": "", "once more": chat.RESTART_TEXT, "back": chat.FIRST_ANSWER_TEXT}
@@ -269,7 +269,7 @@ class ChatStream:
                     yield frame
             yield format_sse_event(data_str="[DONE]")
         except EltError as error:
-            yield _data_frame(openai_error(error, self._formatter.request_id))
+            yield json_event(None, openai_error(error, self._formatter.request_id))
         finally:
             await self._events.aclose()
 
@@ -307,10 +307,6 @@ class ChatStream:
         options = self._formatter.request.stream_options
         if options and options.include_usage:
             yield self._formatter.chunk_frame(choices=[], usage=chat.usage_counts(result).model_dump())
-
-
-def _data_frame(content: dict[str, Any]) -> bytes:
-    return format_sse_event(data_str=json.dumps(content, ensure_ascii=False))
 
 
 router = APIRouter(prefix="/v1", tags=["openai"], route_class=OpenAiRoute, responses=OPENAI_ERRORS)
