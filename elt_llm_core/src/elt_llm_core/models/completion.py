@@ -35,7 +35,6 @@ class ThinkingFilter:
     """
 
     def __init__(self) -> None:
-        self.thinking = ""
         self._held = ""
         self._is_answering = False
 
@@ -46,8 +45,7 @@ class ThinkingFilter:
         self._held += piece
         answer, start = "", self._held.lstrip()
         if start.startswith(_OPENING):
-            thought, _, answer = start.removeprefix(_OPENING).partition(_CLOSING)
-            self.thinking, answer = thought.strip(), answer.lstrip()
+            answer = start.partition(_CLOSING)[2].lstrip()
         elif start and not _OPENING.startswith(start):
             answer = self._held
         self._is_answering = bool(answer)
@@ -80,7 +78,6 @@ class ModelReply:
     def __init__(self) -> None:
         self._filter = ThinkingFilter()
         self.text = ""
-        self._thoughts: list[str] = []
         self._reports_end = False
         self._finish: FinishReason | None = None
         self.pieces = 0
@@ -91,17 +88,11 @@ class ModelReply:
         """Add a piece of the reply. Return the text in it that belongs to the answer, which may be empty."""
         self.pieces += 1
         self._read(_as_mapping(response.raw))
-        self._thoughts.append(replace_surrogates(response.additional_kwargs.get("thinking_delta") or ""))
         return self._keep(self._filter.feed(replace_surrogates(response.delta or "")))
 
     def end(self) -> str:
         """Return the text that the thinking filter held back. Call this after the last piece."""
         return self._keep(self._filter.finish())
-
-    @property
-    def thinking(self) -> str:
-        """The model's thinking before its answer, or empty if the server does not send it."""
-        return "".join(self._thoughts).strip() or self._filter.thinking
 
     @property
     def finish(self) -> FinishReason:
@@ -163,8 +154,6 @@ class LlmCompletion:
     answer_tokens: int | None
     finish: FinishReason
     """Why the answer ended. "stop": it is complete. "length": it is as long as allowed. "cut off": it broke off."""
-    thinking: str
-    """The thinking before the answer, if the model shows its thinking. It is never part of `text`."""
 
 
 def complete(
@@ -277,7 +266,7 @@ class _CompletionRun:
             read, window = (reply.prompt_tokens or 0) + (reply.answer_tokens or 0), self._server.context_window
             # If prompt and answer together exceed the window, the server dropped the start of the prompt.
             finish = "length" if window is not None and read > window else reply.finish
-        return LlmCompletion(reply.text, reply.prompt_tokens, reply.answer_tokens, finish, reply.thinking)
+        return LlmCompletion(reply.text, reply.prompt_tokens, reply.answer_tokens, finish)
 
     def _check_prompt_tokens(self, prompt_tokens: int) -> None:
         """Raise PromptTooLong if the server's token count shows that it truncated the prompt."""
