@@ -19,7 +19,7 @@ def write(folder: Path, corpus: str = CORPUS, queries: str = QUERIES, qrels: str
 def test_a_dataset_is_read_from_its_folder(tmp_path: Path) -> None:
     dataset = read_dataset(write(tmp_path))
     assert dataset.name == tmp_path.name
-    assert [document.content for document in dataset.documents] == ["Cards\n\nYellow and red.", "No title."]
+    assert [(one.title, one.text) for one in dataset.documents] == [("Cards", "Yellow and red."), ("", "No title.")]
     assert [judged[1:] for judged in dataset.identified()] == [("Which colours?", {"d1": 2})]
 
 

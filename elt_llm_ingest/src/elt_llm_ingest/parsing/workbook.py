@@ -405,12 +405,11 @@ def xlsx_formulas(xml: bytes) -> list[str]:
         return []
     cells = []
     for attributes, options, formula in _CELL_FORMULA.findall(xml):
-        column, row = _COLUMN.search(b" " + attributes), _ROW.search(b" " + attributes)
-        if column and row:
-            shared = _FORMULA_RANGE.search(options)
-            place = shared.group(1).decode("ascii") if shared else ""
-            here = f"{column.group(1).decode('ascii').upper()}{row.group(1).decode('ascii')}"
-            cells.append((here, place or here, unescape(formula.decode("utf-8", "replace"))))
+        shared = _FORMULA_RANGE.search(options)
+        for row, column in _positions(attributes):
+            here = f"{_column_name(column + 1)}{row + 1}"
+            place = shared.group(1).decode("ascii") if shared else here
+            cells.append((here, place, unescape(formula.decode("utf-8", "replace"))))
     return formula_lines(cells)
 
 

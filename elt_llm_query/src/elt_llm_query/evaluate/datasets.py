@@ -31,11 +31,6 @@ class CorpusDocument:
     title: str
     text: str
 
-    @property
-    def content(self) -> str:
-        """The title and the text, with an empty line between them."""
-        return f"{self.title}\n\n{self.text}" if self.title else self.text
-
 
 @dataclass(frozen=True)
 class Dataset:
