@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, get_args
+from dataclasses import dataclass
+from typing import get_args
 
 from elt_llm_core.errors import EltError, UsageError
 from elt_llm_core.state.jobs import JobName, JobReviewTable, JobRowTable, OutputRow, QuotedDocument, RowId, StoredReview
@@ -155,10 +155,6 @@ class ReviewOverview:
     rows: int
     counts: Mapping[str, int]
     reviews: tuple[ReviewedRow, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the overview as JSON values."""
-        return asdict(self)
 
 
 def written_kinds(state: Database, job: str, kinds: tuple[str, ...]) -> list[str]:

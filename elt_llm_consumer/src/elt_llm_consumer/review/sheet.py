@@ -3,11 +3,11 @@
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from io import StringIO
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.etree.ElementTree import ParseError
 from zipfile import BadZipFile, ZipFile
 from zlib import error as BadCompression  # noqa: N812 - it is an exception
@@ -184,10 +184,6 @@ class ImportReport:
     def exit_code(self) -> int:
         """The exit code of the command: 1 if a line is invalid or in conflict with a newer review, else 0."""
         return int(bool(self.problems or self.conflicts))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the report as JSON values."""
-        return asdict(self)
 
 
 def import_reviews(lines: Sequence[SheetRow], state: Database, name: JobName, *, replace: bool = False) -> ImportReport:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,10 +39,6 @@ class MigrationReport:
     rows: dict[str, int]
     hashes: dict[str, str]
     was_done: bool
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the report as plain JSON types."""
-        return asdict(self)
 
 
 def migrate_to_server(target: Workspace, progress: ProgressListener) -> MigrationReport:

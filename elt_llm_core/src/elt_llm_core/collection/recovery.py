@@ -4,10 +4,9 @@ import shutil
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from elt_llm_core.collection.lifecycle import RECOVERY_FOLDER, generation_recipe, passport_recipe, publish
 from elt_llm_core.errors import CorruptIndex, StoreError
@@ -48,10 +47,6 @@ class RecoveryReport:
     lost_rows: dict[str, int]
     documents: tuple[LostDocument, ...]
     incomplete: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the report as plain JSON types."""
-        return asdict(self)
 
 
 def recover(data_dir: Path, progress: ProgressListener) -> RecoveryReport | None:

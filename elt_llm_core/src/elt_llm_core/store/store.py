@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -265,10 +265,6 @@ class CollectionStatus:
     duplicates: int
     forgotten: int
     files_in_trouble: tuple[dict[str, str], ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the status as plain JSON types."""
-        return asdict(self)
 
 
 def collection_status(store: Store, record: CollectionRecord) -> CollectionStatus:

@@ -34,7 +34,7 @@ def collections_command(context: CommandContext, as_json: bool) -> None:
         figures = [number, f"{it.documents:,}", f"{it.nodes:,}", local_time(it.published_at)]
         rows.append([it.collection, *figures, *[it.embedding] * several])
     lines = align_columns(rows) if statuses else ["There are no collections yet. Run: elt-llm ingest PATH -c NAME"]
-    print_result([status.to_json() for status in statuses], lines, as_json=as_json)
+    print_result([asdict(status) for status in statuses], lines, as_json=as_json)
 
 
 @json_command
@@ -48,7 +48,7 @@ def status_command(context: CommandContext, collection: str | None, as_json: boo
     loaded = context.load()
     with context.open_store() as store:
         records = [store.collections.get(collection)] if collection else store.collections.all()
-        statuses = [collection_status(store, record).to_json() for record in records]
+        statuses = [asdict(collection_status(store, record)) for record in records]
         fitted = {record.name: load_calibrations(loaded, store, record) for record in records}
         unread = all_unread_uploads(store)
     holder = lock_holder(loaded.workspace)

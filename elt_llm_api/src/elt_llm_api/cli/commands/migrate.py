@@ -1,6 +1,6 @@
 """`elt-llm migrate`: move a workspace from SQLite into a PostgreSQL database."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import click
 from elt_llm_core.settings.workspace import StorageBackend
@@ -29,4 +29,4 @@ def command(context: CommandContext, backend: StorageBackend, as_json: bool) -> 
     else:
         lines = [f"{count_noun(sum(report.rows.values()), 'row')} copied into {report.database}. Verified hashes:"]
     lines += [*hashes, "Set storage.backend: postgres, here and on every machine that uses this database."]
-    print_result(report.to_json(), lines, as_json=as_json)
+    print_result(asdict(report), lines, as_json=as_json)

@@ -1,5 +1,6 @@
 """`elt-llm recover`: save what can still be read from a damaged store, and read lost documents again."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -39,7 +40,7 @@ def command(context: CommandContext, no_ingest: bool, as_json: bool) -> int:
     left = _still_lost(context, report)
     shown = {"left": left, "reasons": reasons, "ingested": not no_ingest}
     lines = message_lines("recover", report=report, **shown)
-    print_result({"damaged": True, **report.to_json(), **shown}, lines, as_json=as_json)
+    print_result({"damaged": True, **asdict(report), **shown}, lines, as_json=as_json)
     return int(bool(left or reasons))
 
 

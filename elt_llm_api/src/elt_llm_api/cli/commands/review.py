@@ -39,7 +39,7 @@ def import_command(
         report = import_reviews(
             read_sheet(context.working_directory / file), reviewed.state, reviewed.name, replace=replace
         )
-    print_result(report.to_json(), message_lines("review_import", report=report), as_json=as_json)
+    print_result(asdict(report), message_lines("review_import", report=report), as_json=as_json)
     return report.exit_code
 
 
@@ -64,7 +64,7 @@ def status_command(context: CommandContext, job: str, kind: str | None, as_json:
 
     with open_reviewed_job(context, job, kind) as reviewed:
         found = review_overview(reviewed.state, reviewed.name)
-    print_result(found.to_json(), _review_lines(found), as_json=as_json)
+    print_result(asdict(found), _review_lines(found), as_json=as_json)
 
 
 @json_command
