@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from elt_llm_core.errors import StoreError
-from elt_llm_core.store.disk import sync_file
+from elt_llm_core.store.disk import replace_durably
 
 from elt_llm_consumer.evidence import Cell, Value
 
@@ -19,12 +19,8 @@ def write_atomically(path: Path, content: bytes) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-        sync_file(path.parent)
+        beside.write_bytes(content)
+        replace_durably(path, beside)
     except (OSError, ValueError) as error:  # a path with a null byte raises ValueError
         with suppress(OSError, ValueError):
             beside.unlink(missing_ok=True)

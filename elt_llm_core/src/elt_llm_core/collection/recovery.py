@@ -16,7 +16,7 @@ from elt_llm_core.index.passport import PASSPORT_NAME, Passport, damaged_files_i
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.store.backups import BACKUPS_FOLDER
 from elt_llm_core.store.database import STORE_NAME, Database, SqliteDatabase, find_damage_in_file
-from elt_llm_core.store.disk import link_or_copy, require_space, sync_file
+from elt_llm_core.store.disk import link_or_copy, replace_durably, require_space, sync_file
 from elt_llm_core.store.documents import file_versions_of
 from elt_llm_core.store.migrations import migrate
 from elt_llm_core.store.records import CollectionRecord, GenerationRecord, document_id, utc_now
@@ -285,9 +285,6 @@ def _replace_store(path: Path, workspace: Path) -> Path | None:
         sync_file(folder)
     for ending in ("-wal", "-shm"):
         path.with_name(path.name + ending).unlink(missing_ok=True)
-    recovered = workspace / STORE_NAME
-    sync_file(recovered)
-    recovered.replace(path)
-    sync_file(path.parent)
+    replace_durably(path, workspace / STORE_NAME)
     shutil.rmtree(workspace)
     return kept

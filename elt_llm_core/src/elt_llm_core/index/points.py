@@ -32,7 +32,7 @@ from elt_llm_core.index.fields import FilterField, FilterFields
 from elt_llm_core.index.searchable import FieldValue, ValueFilter
 from elt_llm_core.settings.tree import IndexSettings
 from elt_llm_core.store.conditions import DocumentConditions
-from elt_llm_core.store.disk import sync_file
+from elt_llm_core.store.disk import replace_durably
 from elt_llm_core.store.records import EmbeddingFingerprint
 
 POINTS_FOLDER = "points"
@@ -190,9 +190,7 @@ class LineageRecord:
         path = self._folder / f"{name}.json"
         new = path.with_suffix(".new")
         new.write_text(text, encoding="utf-8")
-        sync_file(new)
-        new.replace(path)
-        sync_file(self._folder)
+        replace_durably(path, new)
 
 
 def _parsed_lineage(text: str) -> StoredLineage | None:

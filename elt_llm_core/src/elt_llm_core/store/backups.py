@@ -5,7 +5,7 @@ from pathlib import Path
 
 from elt_llm_core.errors import StoreError
 from elt_llm_core.store.database import Database, SqliteDatabase, find_damage_in_file
-from elt_llm_core.store.disk import require_space, sync_file
+from elt_llm_core.store.disk import replace_durably, require_space, sync_file
 from elt_llm_core.utilities import Failpoint, failpoint
 
 BACKUPS_FOLDER = "backups"
@@ -70,9 +70,7 @@ def _copy(database: SqliteDatabase, prefix: str) -> Path:
             unfinished = target.with_name(target.name + _UNFINISHED)
             database.backup_to(unfinished)
             unfinished.chmod(0o600)
-            sync_file(unfinished)
-            unfinished.rename(target)
-            sync_file(folder)
+            replace_durably(target, unfinished)
             sync_file(folder.parent)
         except OSError as error:
             raise StoreError(

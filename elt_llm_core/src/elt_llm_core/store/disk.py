@@ -28,6 +28,13 @@ def sync_tree(folder: Path) -> None:
         sync_file(Path(inner))
 
 
+def replace_durably(path: Path, new: Path) -> None:
+    """Flush the file `new` and rename it to `path`, so that a crash leaves either the old or the new file there."""
+    sync_file(new)
+    new.replace(path)
+    sync_file(path.parent)
+
+
 def link_or_copy(source: Path, target: Path) -> None:
     """Make a hard link to a file, or a copy if the file system does not support links."""
     try:
@@ -44,9 +51,7 @@ def write_once(path: Path, text: str) -> str:
         if not path.exists():
             draft = path.with_name(f"{path.name}.new")
             draft.write_text(text, encoding="utf-8")
-            sync_file(draft)
-            draft.replace(path)
-            os.fsync(folder)
+            replace_durably(path, draft)
         return path.read_text(encoding="utf-8", errors="replace")
     finally:
         os.close(folder)
