@@ -348,6 +348,8 @@ class FieldCandidate:
     claim: StatedClaim | None = None
     denies: bool = False
     """Whether the statement has words such as "classified as", but gives no class: "is not classified as Public"."""
+    source: TextStatement | None = None
+    """The row with the value, if the statement only refers to it: "as above"."""
 
     @property
     def order(self) -> tuple[float, int]:
