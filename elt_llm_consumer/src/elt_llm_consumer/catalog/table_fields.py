@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from elt_llm_core.text.languages import word_pattern
 
@@ -18,7 +19,7 @@ _KIND = 0.86
 _BETWEEN = word_pattern(r"[,;/]|\s(?:@item_conjunctions@|@example_words@|&)\s", re.IGNORECASE)
 _LEAD = word_pattern(r"^\s{0,3}(?:(?:@item_conjunctions@|@example_words@|&)\s{1,3})?", re.IGNORECASE)
 _NUMBERED = re.compile(r"^[A-Z]{0,4}\s?[\d.]{1,8}[a-z]?$")
-_SHORT_FORM = re.compile(r"(?P<name>[^()]{2,200}?)\s?\((?P<short>[^()\s]{2,12})\)")
+_SHORT_FORM = re.compile(r"(?P<name>[^()]{2,200}?)\s?\((?P<short>[A-Z][^()\s]{0,8}[A-Z]s?)\)")
 _QUALIFIER = word_pattern(r"\s{0,3}(?:\(|[\u2013\u2014:]|-\s)|\s(?:@prepositions@|@relatives@|@if@)\s", re.IGNORECASE)
 # The headers of columns with things, such as "Record", "Type of data" and "Data held", but not "Data Owner".
 _OF_THINGS = word_pattern(r"(?:^|[\s/])(?:@headers_of_things@)(?:$|\s(?:of|/|and|und)\s)", re.IGNORECASE)
@@ -69,7 +70,7 @@ class TableField:
         If `similar`, use longer headers that contain a configured header: "Retention in the system" for "Retention".
         Cells such as "as above" give the value of the cell that they refer to, or none.
         """
-        keys, found = self._keys(name), []
+        keys, found = self._names.joined_keys(name), []
         for statement, value in self._similar if similar else self._rows:
             others = [cell for cell in statement.cells if cell.start != value.start]
             if score := max((self._score(cell, others, keys) for cell in others), default=0.0):
@@ -90,7 +91,7 @@ class TableField:
 
     def responsible(self, name: str) -> list[FieldCandidate]:
         """Return who is responsible for the named thing, from tables of duties: "Registrar: Duties: Case Files"."""
-        keys, found = self._keys(name), []
+        keys, found = self._names.joined_keys(name), []
         for statement, duties in self._rows:
             who = _subject(statement.cells)
             if who.start != duties.start and self._listed_score(duties, keys):
@@ -105,9 +106,6 @@ class TableField:
         source = meant[0] if meant[0] is not statement else None
         return [FieldCandidate(statement, score, meant[1].text, source=source)]
 
-    def _keys(self, name: str) -> set[str]:
-        return {"".join(self._names.key(form)) for form in self._names.forms(name)}
-
     def _is_kind(self, text: str, forms: Iterable[tuple[str, ...]]) -> bool:
         """Return whether a cell names a kind: "Adult case files", or "Case files (closed)" of a Case File."""
         key = self._names.key(text)
@@ -116,20 +114,20 @@ class TableField:
             return True
         return bool(own) and bool(_QUALIFIER.match(text, name_tokens(text)[len(own) - 1].end))
 
-    def _listed_score(self, cell: TableCell, keys: set[str]) -> float:
+    def _listed_score(self, cell: TableCell, keys: frozenset[str]) -> float:
         items = [item for item in _items(cell.text) if self._names.key(item) not in self._records]
         return max((self._match_score(item, keys, _LISTED, _LISTED_RECORD) for item in items), default=0.0)
 
-    def _score(self, cell: TableCell, cells: Sequence[TableCell], keys: set[str]) -> float:
+    def _score(self, cell: TableCell, cells: Sequence[TableCell], keys: frozenset[str]) -> float:
         is_subject = cell.start == _subject(cells).start
         if not is_subject and not (cell.headers and _OF_THINGS.search(cell.headers[-1])):
             return 0.0  # "Clerk" in the column "Owner" is no subject of the row
-        forms = (_SHORT_FORM.fullmatch(cell.text) or {}) if is_subject else {}
-        texts = [cell.text, *(forms[name] for name in ("name", "short") if forms)]
+        form = _SHORT_FORM.fullmatch(cell.text)
+        texts = [cell.text, *(form.groups() if form else ())]
         own = max(self._match_score(text, keys, _OWN_ROW, OWN_RECORD) for text in texts) if is_subject else 0.0
         return own or self._listed_score(cell, keys)
 
-    def _match_score(self, text: str, keys: set[str], itself: float, record: float) -> float:
+    def _match_score(self, text: str, keys: frozenset[str], itself: float, record: float) -> float:
         key = self._names.key(text)
         if "".join(key) in keys:
             return itself
@@ -143,15 +141,16 @@ def _is_below(statement: TextStatement, stems: tuple[str, ...]) -> bool:
 
 
 def _items(text: str) -> Iterator[str]:
-    """Yield the items of a list, and with the words that items share: "agenda minutes" in "Agenda items, minutes"."""
+    """Yield the items of a list, and with the words that items share: "Case Files" in "Case and Loan Files"."""
     items = [_LEAD.sub("", item).strip(" .") for item in _BETWEEN.split(text)]
     yield from items
-    first, last = items[0].split(), items[-1].split()
-    for item in items[1:] if len(first) > 1 else ():
-        if len(item.split()) == 1:
-            yield " ".join([*first[:-1], item])
-    for item in items[:-1] if len(last) > 1 else ():
-        yield f"{item} {last[-1]}"
+    first: list[str] = []
+    for one, other in pairwise(item.split() for item in items):
+        first = one[:-1] if len(one) > 1 else first
+        if len(other) > 1:
+            yield " ".join([*one, other[-1]])
+        elif first and other:
+            yield " ".join([*first, *other])
 
 
 def _meant_cells(values: Iterable[TableRow]) -> Mapping[tuple[int, int], TableRow | None]:

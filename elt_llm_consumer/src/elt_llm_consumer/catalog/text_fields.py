@@ -1,5 +1,6 @@
 """Read an entity's fields from the sentences and tables of the texts, with the help of a search."""
 
+import math
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,8 @@ _DEEPER = 2
 _BESIDE_TABLE = 0.85
 """If a table gives the value, only sentences with at least this score are added to it."""
 _PERIODS = frozenset({"day", "week", "month", "year"})
+# "Permanent" as a whole cell, and "kept permanently", but neither "permanent staff" nor "permanently deleted".
+_ENDLESS = word_pattern(r"^@endless@(?!\s\w)|(?<!\w)@endlessly@(?!\w|\s@removed@)", re.IGNORECASE)
 _SAME_RANK = 0.11
 """Rows whose scores differ by at most this much can contradict each other."""
 _NO_VALUE = word_pattern(r"@no_value@|[-\u2013\u2014?.]{1,3}", re.IGNORECASE)
@@ -118,7 +121,7 @@ class TextField:
         if not self.settings.headers:
             return []
         stating = (*candidates, *self._table.candidates(name, similar=True))
-        periods = [(one, [it for it in find_numbers(one.content) if it.measure in _PERIODS]) for one in stating]
+        periods = [(one, _periods_in(one.value or one.statement.content)) for one in stating]
         return [(one, found[0]) for one, found in periods if len(found) == 1]
 
     def search_further(self, name: str, facts: FieldFacts, ask: AskModel) -> FieldFacts:
@@ -140,6 +143,13 @@ class TextField:
                 score = max(0.0, min(1.0, chunk.score))
                 scores[statement.number] = max(score, scores.get(statement.number, 0.0))
         return scores
+
+
+def _periods_in(text: str) -> list[NumberValue]:
+    """Return the periods in a text, such as "6 months"; without any, "permanently" is a period without an end."""
+    found = [one for one in find_numbers(text) if one.measure in _PERIODS]
+    endless = None if found else _ENDLESS.search(text)
+    return [NumberValue(*endless.span(), frozenset({math.inf}), "endless")] if endless else found
 
 
 def _combined_cell(values: Sequence[FieldCandidate], sentences: Sequence[FieldCandidate], most: int, note: str) -> Cell:

@@ -143,6 +143,10 @@ class CatalogField(SettingsSection):
     answers: tuple[str, ...] = Field(
         (), description="Words such as is responsible for; the person or body named before them is the value."
     )
+    answers_after: tuple[str, ...] = Field(
+        (),
+        description="Words such as owned by, or owner of ... is around the entity; the person after them is the value.",
+    )
     classes_after: tuple[str, ...] = Field(
         (),
         description="Words such as classified as, or als ... eingestuft around the class; different classes contradict "
