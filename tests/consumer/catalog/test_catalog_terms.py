@@ -66,7 +66,8 @@ def test_the_heading_of_a_glossary_is_not_proposed_as_a_domain() -> None:
 def test_an_entity_that_the_texts_may_spell_otherwise_gets_a_note_with_that_spelling() -> None:
     text = """# Giving
 
-Each Donor gets a letter. Requests are kept in the Freedom of Information Log. Every Data Set has a keeper. VTS is staffed.
+Each Donor gets a letter. Requests are kept in the Freedom of Information Log. Every Data Set has a keeper.
+VTS is staffed.
 
 | Abbreviation | Meaning |
 |---|---|

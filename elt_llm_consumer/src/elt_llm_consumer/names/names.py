@@ -336,7 +336,7 @@ class Names:
         """Yield spellings of a name that texts with this vocabulary (word keys) may have instead.
 
         One word is spelt slightly differently ("Doner", "donor"), is two words in the texts ("Dataset", "data set"), or
-        has an alias; or the texts have the initials of three or more words ("VTS" for "Vessel Traffic Services").
+        has an alias; or the texts have the initials of three or more words: "VTS" for "Vessel Traffic Services".
         """
         key = self.key(name)
         initials = _initials(key)
