@@ -49,6 +49,7 @@ def test_regular_expressions_of_the_ingest_inside_functions_are_string_literals(
 
 
 def _has_pattern(call: ast.Call) -> bool:
-    function = call.func
-    called_on_re = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)
-    return called_on_re and function.value.id == "re" and function.attr != "escape"
+    match call.func:
+        case ast.Attribute(value=ast.Name(id="re"), attr=attr):
+            return attr != "escape"
+    return False
