@@ -7,6 +7,7 @@ import pytest
 from elt_llm_core.models.fakes import FakeEmbedding
 from elt_llm_core.settings.tree import QuerySettings
 from elt_llm_query.rerank import create_reranker
+from elt_llm_query.rerank.postprocessor import RerankPostprocessor
 from elt_llm_query.rerank.reranker import AdaptedWeights, EmbeddingReranker, FusedOrderReranker
 from elt_llm_query.retrieve.fusion import SearchCandidate
 from elt_llm_query.retrieve.pools import (
@@ -18,6 +19,7 @@ from elt_llm_query.retrieve.pools import (
     retrieve_from_collections,
 )
 from elt_llm_query.retrieve.query_variant import BOTH_RETRIEVERS, QueryVariant
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
 
 MakeGeneration = Callable[..., Any]
 TEXTS = {
@@ -126,3 +128,16 @@ def test_a_reranker_that_calls_a_model_reads_an_equal_share_of_each_collection(
     shared = cut_to_budget(pools, QuerySettings(reranker_retrieve_k=retrieve_k))
     assert [len(pool.candidates) for pool in shared] == expected
     assert shared[0].candidates == pools[0].candidates[: expected[0]]
+
+
+def test_a_reranker_works_as_a_llama_index_postprocessor(
+    make_generation: MakeGeneration, embedding: FakeEmbedding, executor: ThreadPoolExecutor
+) -> None:
+    opened = open_collections([make_generation(TEXTS)], [embedding], QuerySettings(), executor)[0]
+    postprocessor = RerankPostprocessor(EmbeddingReranker(), opened)
+    nodes = postprocessor.postprocess_nodes(opened.retriever.retrieve(QUESTION), query_str=QUESTION)
+    expected = EmbeddingReranker().rerank(QUESTION, pools_of((opened,))).candidates
+    assert isinstance(postprocessor, BaseNodePostprocessor)
+    assert [node.node.node_id for node in nodes] == [one.node_id for one in expected]
+    assert [node.score for node in nodes] == pytest.approx([one.score for one in expected])
+    assert postprocessor.postprocess_nodes(nodes) == nodes

@@ -1,4 +1,15 @@
-from elt_llm_query.retrieve.fusion import SearchCandidate, best_first, join_rankings
+from elt_llm_query.retrieve.fusion import SearchCandidate, best_first, from_node, join_rankings, to_node
+from llama_index.core.schema import NodeWithScore, TextNode
+
+
+def test_a_candidate_that_is_converted_to_a_llama_index_node_and_back_is_unchanged() -> None:
+    candidate = SearchCandidate("n1", "handbook", 1, 0.8, 2, 3.5, 0.03, 0.9)
+    assert from_node(to_node(candidate), "another") == candidate
+
+
+def test_a_node_of_any_llama_index_retriever_becomes_a_candidate_with_its_id_and_score() -> None:
+    found = from_node(NodeWithScore(node=TextNode(id_="n1", text="x"), score=0.4), "handbook")
+    assert found == SearchCandidate("n1", "handbook", fused_score=0.4)
 
 
 def test_equal_scores_are_ordered_by_node_id() -> None:

@@ -87,6 +87,14 @@ def to_node(candidate: SearchCandidate) -> NodeWithScore:
     )
 
 
+def from_node(node: NodeWithScore, collection: str) -> SearchCandidate:
+    """Convert a LlamaIndex node to a candidate. A node that `to_node` did not make keeps only its id and score."""
+    metadata = node.node.metadata
+    if {"node_id", "fused_score", "keyword_rank"} <= metadata.keys():
+        return SearchCandidate(**{name: metadata[name] for name in SearchCandidate.__dataclass_fields__})
+    return SearchCandidate(node.node.node_id, collection, fused_score=node.score or 0.0)
+
+
 Fusion = Literal["reciprocal_rerank", "relative_score"]
 RANK_CONSTANT = 60
 LIKENESS_SLOPE = 0.2  # how much a dense weight of .5 is lowered if the question consists only of keywords
