@@ -20,6 +20,7 @@ from elt_llm_core.errors import (
     UnknownCollection,
     UsageError,
 )
+from elt_llm_core.utilities import nearest_names
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
@@ -143,7 +144,17 @@ async def _validation_error_response(request: Request, error: Exception) -> JSON
     assert isinstance(error, RequestValidationError)  # noqa: S101 - as above
     mistakes = "; ".join(f"{'.'.join(path)}: {message}" for path, message in mistakes_of(error)[:5])
     message = f"The request does not match its schema: {mistakes}."
-    return _error_response(request, 422, "invalid_request", message, "See /openapi.json")
+    return _error_response(
+        request, 422, "invalid_request", message, f"{_known_fields(request, error)}See /openapi.json"
+    )
+
+
+def _known_fields(request: Request, error: RequestValidationError) -> str:
+    """Return a hint with the names of fields that are similar to the first unknown field of the body, if any."""
+    unknown = (one["loc"][1] for one in error.errors() if one["type"] == "extra_forbidden" and len(one["loc"]) == 2)
+    field = getattr(request.scope.get("route"), "body_field", None)
+    known = getattr(getattr(field, "field_info", None), "annotation", None)
+    return "".join(f"{nearest_names(name, list(getattr(known, 'model_fields', ())))} " for name in list(unknown)[:1])
 
 
 _TYPES = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
@@ -156,9 +167,26 @@ def mistakes_of(error: RequestValidationError) -> list[tuple[list[str], str]]:
     Where several types are allowed, pydantic lists the mistakes for each of them. Only those for the nearest type are
     returned; if none is near, one message with all types.
     """
-    places = groupby(error.errors(), lambda one: _place_in_body(one, error.body))
+    reported = [{**one, "msg": _json_words(one["msg"])} for one in error.errors()]
+    places = groupby(reported, lambda one: _place_in_body(one, error.body))
     found = (mistake for place, mistakes in places for mistake in _nearest(place, mistakes))
     return [([str(part) for part in location], message) for location, message in found]
+
+
+def mistake_message(mistake: Mapping[str, Any]) -> str:
+    """Return pydantic's message in the words of JSON, with the type of the value, or the reason why JSON is invalid."""
+    message = _json_words(mistake["msg"])
+    if mistake["type"] == "extra_forbidden":
+        return "There is no such field"
+    if mistake["type"] == "json_invalid":
+        return f"The text is not valid JSON from character {mistake['loc'][-1]}: {mistake['ctx']['error']}"
+    is_type = mistake["type"].endswith("_type") and message.startswith("Input should be ")
+    return f"{message}, not {_TYPES.get(type(mistake['input']), 'null')}" if is_type else message
+
+
+def _json_words(message: str) -> str:
+    lists = message.replace("a valid tuple", "a valid list")
+    return lists.replace("a valid dictionary or object to extract fields from", "an object")
 
 
 def _place_in_body(mistake: Mapping[str, Any], body: Any) -> _Location:
@@ -178,19 +206,25 @@ def _nearest(place: _Location, mistakes: Iterable[Mapping[str, Any]]) -> list[tu
     depth = len(place)
     types = [list(same) for _, same in groupby(mistakes, lambda one: one["loc"][: depth + 1])]
     if len(types) == 1:
-        return [(one["loc"], one["msg"]) for one in types[0]]
+        return [(one["loc"], mistake_message(one)) for one in types[0]]
     near = [same for same in types if len(same[0]["loc"]) > depth + 1 or not same[0]["type"].endswith("_type")]
     if near:
-        return [((*place, *one["loc"][depth + 1 :]), one["msg"]) for one in min(near, key=len)]
+        return [((*place, *one["loc"][depth + 1 :]), mistake_message(one)) for one in min(near, key=len)]
     allowed = " or ".join(dict.fromkeys(same[0]["msg"].removeprefix("Input should be ") for same in types))
     return [(place, f"Input should be {allowed}, not {_TYPES.get(type(types[0][0]['input']), 'null')}")]
 
 
 async def _http_error_response(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101 - as above
-    kind = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "refused")
-    headers = {**(error.headers or {}), **({"allow": allowed_methods(request)} if error.status_code == 405 else {})}
-    return _error_response(request, error.status_code, kind, f"{error.detail}.", "See /openapi.json", headers)
+    status, headers, path = error.status_code, dict(error.headers or {}), request.scope["path"][:100]
+    if status == 404:
+        message = f"There is no route {request.method} {path}."
+        return _error_response(request, status, "not_found", message, "GET /v1 lists the routes.", headers)
+    if status == 405:
+        headers["allow"] = allowed_methods(request)
+        message, hint = f"The route {path} does not accept {request.method}.", f"It accepts {headers['allow']}."
+        return _error_response(request, status, "method_not_allowed", message, hint, headers)
+    return _error_response(request, status, "refused", f"{error.detail}.", "See /openapi.json", headers)
 
 
 def allowed_methods(request: Request) -> str:

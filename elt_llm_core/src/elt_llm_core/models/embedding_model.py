@@ -11,6 +11,7 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
+from elt_llm_core.errors import UnusableReply
 from elt_llm_core.store.records import EmbeddingFingerprint
 
 
@@ -87,6 +88,28 @@ class EmbeddingModel(BaseEmbedding):
 
     async def _aget_query_embedding(self, query: str) -> list[float]:
         return self._get_query_embedding(query)
+
+
+_TOLERANCE = 0.01  # of the length 1, for models that compute with 16 bits
+
+
+def check_unit_vectors(model: EmbeddingModel, vectors: NDArray[np.float32], count: int) -> NDArray[np.float32]:
+    """Return the vectors that a model made of `count` texts, shape (count, dimension).
+
+    Raises UnusableReply, which names the model, for anything but unit vectors of this shape: they would be stored, or
+    make every score invalid.
+    """
+    array, shape = np.asarray(vectors), (count, model.fingerprint.dimension)
+    wanted = f"{count} unit vectors of dimension {shape[1]}"
+    if array.shape != shape:
+        raise UnusableReply(f"The embedding model {model.model_name} returned shape {array.shape}, not {wanted}.")
+    lengths = np.linalg.norm(array, axis=1)
+    wrong = lengths[~(np.abs(lengths - 1.0) <= _TOLERANCE)]  # also NaN
+    if wrong.size:
+        raise UnusableReply(
+            f"The embedding model {model.model_name} returned a length of {wrong[0]:.4g}, not {wanted}."
+        )
+    return array
 
 
 class WrappedEmbedding(EmbeddingModel):

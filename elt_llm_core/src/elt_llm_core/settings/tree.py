@@ -24,6 +24,20 @@ class SettingsSection(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+def _check_not_empty(value: object) -> object:
+    """Return a path or a list of paths. An empty text would be the folder where relative paths start."""
+    if value == "" or (isinstance(value, (list, tuple)) and "" in value):
+        raise ValueError("a path is empty; write it, or leave the key out")
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _check_hosts(values: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of hosts, none of which has a scheme or path, because such a name would never match."""
+    if wrong := [value for value in values if not value or "/" in value]:
+        raise ValueError(f"{wrong[0]!r} is not a host; write wiki.example, without https:// and path")
+    return values
+
+
 class GroupSettings(SettingsSection):
     """The permissions of a group. The proxy that signs people in names each person's groups in a header."""
 
@@ -83,6 +97,17 @@ class ServeSettings(SettingsSection):
         "Address of a trace collector (OTLP over HTTP): http://127.0.0.1:4318/v1/traces; another machine"
         " needs network.allow_remote_traces. Unset: nothing is sent.",
     )
+
+    _check_names = field_validator("allowed_hosts")(_check_hosts)
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _check_origins(cls, values: tuple[str, ...]) -> tuple[str, ...]:
+        for value in values:
+            scheme, host, *path = urlsplit(value)
+            if scheme not in {"http", "https"} or not host or "".join(path) not in ("", "/"):
+                raise ValueError(f"{value!r} is not an origin; write https://wiki.example, without a path")
+        return values
 
     @model_validator(mode="after")
     def _check_proxy(self) -> Self:
@@ -158,6 +183,7 @@ class StorageSettings(SettingsSection):
     data_dir: Path | None = key(
         None, "Data directory; unset: `.elt_llm` next to the nearest config folder, or in the working directory."
     )
+    _check_paths = field_validator("data_dir", "dsn_file", "models_dir", mode="before")(_check_not_empty)
     backend: StorageBackend = key("sqlite", "Database of documents and state: a file in data_dir, or a server.")
     dsn_file: Path | None = key(
         None,
@@ -175,6 +201,8 @@ class RemoteSettings(SettingsSection):
     allowed_hosts: tuple[str, ...] = key(
         (), "Hosts that `elt-llm ingest` may read from, such as wiki.example or files.example:8443; for S3 the bucket."
     )
+
+    _check_names = field_validator("allowed_hosts")(_check_hosts)
     timeout_seconds: int = key(60, "Seconds that listing a source or fetching a file may take.", ge=1, le=3600)
     reader_seconds: int = key(600, "Seconds that a reader of another package may take.", ge=1, le=86400)
 
@@ -187,6 +215,7 @@ class IngestSettings(SettingsSection):
         "Folders that jobs, HTTP and MCP may read; unset: jobs read below the folder of the configuration,"
         " HTTP and MCP read uploads only.",
     )
+    _check_paths = field_validator("roots", mode="before")(_check_not_empty)
     workers: int = key(2, "Processes that read files in parallel.", ge=1, le=32)
     compute: Literal["local", "ray"] = key(
         "local", "Where files are parsed and chunks embedded; ray: on the cluster at ray_address, see docs/ray.md."
@@ -314,13 +343,21 @@ class ChunkingSettings(SettingsSection):
         " parent_child: small chunks to match, larger ones to read.",
     )
     chunk_size: int = key(200, "Maximum tokens of a chunk.", ge=16, le=8192)
-    chunk_overlap: int = key(32, "Maximum tokens that adjacent chunks share.", ge=0, le=4096)
+    chunk_overlap: int = key(32, "Maximum tokens that adjacent chunks share, at most half a chunk.", ge=0, le=4096)
     table_chunk_size: int = key(512, "Maximum tokens of a chunk of table rows.", ge=16, le=8192)
     separators: tuple[str, ...] = key(("\n\n", "\n", ". ", " "), "Separators of the recursive strategy.")
     parent_size: int = key(600, "Maximum tokens of parents in parent_child.", ge=32, le=32768)
     enrichment: Literal["none", "llm"] = key(
         "none", "llm: the language model writes a sentence of context for each chunk, which is stored."
     )
+
+    def check_sizes(self) -> Self:
+        """Return these settings. Raises ValueError if a chosen overlap or the parents do not fit the size of chunks."""
+        if "chunk_overlap" in self.model_fields_set and self.chunk_overlap >= self.chunk_size:
+            raise ValueError(f"chunk_overlap ({self.chunk_overlap}) must be less than chunk_size ({self.chunk_size})")
+        if self.strategy == "parent_child" and self.parent_size < self.chunk_size:
+            raise ValueError(f"parent_size ({self.parent_size}) must not be less than chunk_size ({self.chunk_size})")
+        return self
 
 
 # Keys with their former names, which files and variables may still contain, and stored keys and receipts still use.
@@ -463,6 +500,11 @@ class Settings(SettingsSection):
     answer: AnswerSettings = Field(default_factory=AnswerSettings, description="How answers are written.")
     network: NetworkSettings = Field(default_factory=NetworkSettings, description="Which data may leave the machine.")
     serve: ServeSettings = Field(default_factory=ServeSettings, description="The server.")
+
+    @field_validator("chunking")
+    @classmethod
+    def _check_chunking(cls, chunking: ChunkingSettings) -> ChunkingSettings:
+        return chunking.check_sizes()
 
     @field_validator("index")
     @classmethod
