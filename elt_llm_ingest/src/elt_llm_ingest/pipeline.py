@@ -28,7 +28,7 @@ from elt_llm_core.settings.tree import Settings
 from elt_llm_core.store.records import StoredDocument, canonical_json, document_id, sha256, version_key
 from elt_llm_core.store.store import Store
 from elt_llm_core.text.languages import languages
-from elt_llm_core.utilities import Failpoint, check_type, failpoint, install_command
+from elt_llm_core.utilities import Failpoint, failpoint, install_command
 
 from elt_llm_ingest.leanix.model_check import check_models
 from elt_llm_ingest.parsing.parsed_document import ParsedDocument
@@ -266,18 +266,13 @@ def ingest_texts(
     store: Store,
     progress: ProgressListener,
 ) -> None:
-    """Make a collection contain exactly these texts. Only new ones are embedded. The caller holds the writer's lock.
-
-    Raises UsageError for anything but texts of different names.
-    """
-    check_type("collection", collection, str, "a text")
-    check_type("texts", texts, Iterable, "a list of TextDocument")
+    """Make a collection contain exactly these texts. Only new ones are embedded. The caller holds the writer's lock."""
     for left in remove_leftovers(store):
         progress.note(left)
     record = store.collections.create(collection)
     store.collections.begin_run(record.id, "texts")
     maker = VersionMaker(collection, settings, embedding)
-    versions = [_store_version(store, record.id, maker, document) for document in _checked(texts)]
+    versions = [_store_version(store, record.id, maker, document) for document in texts]
     published = None if record.published is None else store.generations.versions(record.id, record.published)
     if sorted(versions) != published:
         recipe = index_recipe(settings, embedding, collection_language(store, versions))
@@ -285,17 +280,6 @@ def ingest_texts(
         publish(store, collection, versions, recipe, progress)
     store.collections.finish_run(record.id, "{}")
     collect_garbage(store, settings.storage.keep_generations)
-
-
-def _checked(texts: Iterable[TextDocument]) -> Iterator[TextDocument]:
-    names: set[str] = set()
-    for place, document in enumerate(texts):
-        check_type(f"texts[{place}]", document, TextDocument, "a TextDocument(name, title, text)")
-        check_type(f"texts[{place}].text", document.text, str, "a text")
-        if document.name in names:
-            raise UsageError(f"texts[{place}] has the name {document.name!r} of an earlier text.")
-        names.add(document.name)
-        yield document
 
 
 def _store_version(store: Store, collection: int, maker: VersionMaker, document: TextDocument) -> int:

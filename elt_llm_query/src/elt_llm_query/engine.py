@@ -145,9 +145,10 @@ def _check_answer_options(history: Turns, style: str, listen: Listener, cancelle
     """Raise UsageError for an option of an answer that is not of the documented type."""
     check_type("history", history, (list, tuple), "a list of pairs: question and answer")
     for place, turn in enumerate(history):
+        check_type(f"history[{place}]", turn, (list, tuple), "a pair of question and answer")
         check_texts(f"history[{place}]", turn)
         if len(turn) != 2:
-            raise UsageError(f"history[{place}] has {len(turn)} texts, not 2: a question and its answer.")
+            raise UsageError(f"history[{place}] has {len(turn)} texts, not a question and its answer.")
     check_type("style", style, str, "a text")
     check_type("listen", listen, Callable, "a function of one event")
     check_type("cancelled", cancelled or bool, Callable, "a function such as threading.Event().is_set")
@@ -500,7 +501,8 @@ def query_collections(
     """Answer a question from several collections, whose chunks are ranked together."""
     loaded = load_settings(None, os.environ, Path.cwd())
     aliases = load_aliases(loaded)
-    with open_engine(settings or loaded.settings, data_dir or loaded.workspace, collections, aliases=aliases) as engine:
+    place = loaded.workspace if data_dir is None else data_dir
+    with open_engine(settings or loaded.settings, place, collections, aliases=aliases) as engine:
         return engine.ask(question)
 
 

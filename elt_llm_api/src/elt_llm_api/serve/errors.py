@@ -144,17 +144,11 @@ async def _validation_error_response(request: Request, error: Exception) -> JSON
     assert isinstance(error, RequestValidationError)  # noqa: S101 - as above
     mistakes = "; ".join(f"{'.'.join(path)}: {message}" for path, message in mistakes_of(error)[:5])
     message = f"The request does not match its schema: {mistakes}."
-    return _error_response(
-        request, 422, "invalid_request", message, f"{_known_fields(request, error)}See /openapi.json"
-    )
-
-
-def _known_fields(request: Request, error: RequestValidationError) -> str:
-    """Return a hint with the names of fields that are similar to the first unknown field of the body, if any."""
-    unknown = (one["loc"][1] for one in error.errors() if one["type"] == "extra_forbidden" and len(one["loc"]) == 2)
-    field = getattr(request.scope.get("route"), "body_field", None)
-    known = getattr(getattr(field, "field_info", None), "annotation", None)
-    return "".join(f"{nearest_names(name, list(getattr(known, 'model_fields', ())))} " for name in list(unknown)[:1])
+    unknown = [one["loc"][1] for one in error.errors() if one["type"] == "extra_forbidden" and len(one["loc"]) == 2]
+    body = getattr(request.scope.get("route"), "body_field", None)
+    known = list(body.field_info.annotation.model_fields) if unknown and body else []
+    hint = f"{nearest_names(unknown[0], known)} See /openapi.json" if known else "See /openapi.json"
+    return _error_response(request, 422, "invalid_request", message, hint)
 
 
 _TYPES = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
@@ -176,8 +170,6 @@ def mistakes_of(error: RequestValidationError) -> list[tuple[list[str], str]]:
 def mistake_message(mistake: Mapping[str, Any]) -> str:
     """Return pydantic's message in the words of JSON, with the type of the value, or the reason why JSON is invalid."""
     message = _json_words(mistake["msg"])
-    if mistake["type"] == "extra_forbidden":
-        return "There is no such field"
     if mistake["type"] == "json_invalid":
         return f"The text is not valid JSON from character {mistake['loc'][-1]}: {mistake['ctx']['error']}"
     is_type = mistake["type"].endswith("_type") and message.startswith("Input should be ")
@@ -185,8 +177,10 @@ def mistake_message(mistake: Mapping[str, Any]) -> str:
 
 
 def _json_words(message: str) -> str:
-    lists = message.replace("a valid tuple", "a valid list")
-    return lists.replace("a valid dictionary or object to extract fields from", "an object")
+    message = message.replace("a valid tuple", "a valid list").replace(
+        "Extra inputs are not permitted", "unknown field"
+    )
+    return message.replace("a valid dictionary or object to extract fields from", "an object")
 
 
 def _place_in_body(mistake: Mapping[str, Any], body: Any) -> _Location:
@@ -216,15 +210,13 @@ def _nearest(place: _Location, mistakes: Iterable[Mapping[str, Any]]) -> list[tu
 
 async def _http_error_response(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101 - as above
-    status, headers, path = error.status_code, dict(error.headers or {}), request.scope["path"][:100]
-    if status == 404:
-        message = f"There is no route {request.method} {path}."
-        return _error_response(request, status, "not_found", message, "GET /v1 lists the routes.", headers)
-    if status == 405:
-        headers["allow"] = allowed_methods(request)
-        message, hint = f"The route {path} does not accept {request.method}.", f"It accepts {headers['allow']}."
-        return _error_response(request, status, "method_not_allowed", message, hint, headers)
-    return _error_response(request, status, "refused", f"{error.detail}.", "See /openapi.json", headers)
+    path, methods = f"{request.method} {request.scope['path'][:100]}", allowed_methods(request)
+    kind, message, hint = {
+        404: ("not_found", f"There is no route {path}", "GET /v1 lists the routes."),
+        405: ("method_not_allowed", f"There is no route {path}", f"This path accepts {methods}."),
+    }.get(error.status_code, ("refused", error.detail, "See /openapi.json"))
+    headers = {**(error.headers or {}), **({"allow": methods} if error.status_code == 405 else {})}
+    return _error_response(request, error.status_code, kind, f"{message}.", hint, headers)
 
 
 def allowed_methods(request: Request) -> str:

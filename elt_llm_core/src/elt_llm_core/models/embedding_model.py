@@ -94,22 +94,17 @@ _TOLERANCE = 0.01  # of the length 1, for models that compute with 16 bits
 
 
 def check_unit_vectors(model: EmbeddingModel, vectors: NDArray[np.float32], count: int) -> NDArray[np.float32]:
-    """Return the vectors that a model made of `count` texts, shape (count, dimension).
-
-    Raises UnusableReply, which names the model, for anything but unit vectors of this shape: they would be stored, or
-    make every score invalid.
-    """
+    """Return a model's vectors of `count` texts. Raises UnusableReply unless they are unit vectors, (count, dimension)."""
     array, shape = np.asarray(vectors), (count, model.fingerprint.dimension)
-    wanted = f"{count} unit vectors of dimension {shape[1]}"
-    if array.shape != shape:
-        raise UnusableReply(f"The embedding model {model.model_name} returned shape {array.shape}, not {wanted}.")
-    lengths = np.linalg.norm(array, axis=1)
-    wrong = lengths[~(np.abs(lengths - 1.0) <= _TOLERANCE)]  # also NaN
-    if wrong.size:
-        raise UnusableReply(
-            f"The embedding model {model.model_name} returned a length of {wrong[0]:.4g}, not {wanted}."
-        )
-    return array
+    found = f"an array of shape {array.shape}"
+    if array.shape == shape:
+        lengths = np.linalg.norm(array, axis=1)
+        wrong = lengths[~(np.abs(lengths - 1.0) <= _TOLERANCE)]  # also NaN
+        if not wrong.size:
+            return array
+        found = f"a vector of length {wrong[0]:.4g}"
+    name = f"The embedding model {model.model_name}"
+    raise UnusableReply(f"{name} returned {found}, not {count} vectors of length 1 and dimension {shape[1]}.")
 
 
 class WrappedEmbedding(EmbeddingModel):

@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 from elt_llm_core.errors import SettingsError, UsageError
 from elt_llm_core.settings.tree import FORMER_QUERY_KEYS, Settings
 from elt_llm_core.settings.workspace import DSN_VARIABLE, Workspace
-from elt_llm_core.utilities import FAILPOINT_VARIABLE, check_type, nearest_name
+from elt_llm_core.utilities import FAILPOINT_VARIABLE, nearest_name
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -290,8 +290,6 @@ def load_settings(
     overrides one value, and `ELT_LLM_DATA_DIR` the data directory. Raises SettingsError, which names the file and line,
     or the variable, of each mistake.
     """
-    check_type("environment", environment, Mapping, "a mapping, such as os.environ")
-    check_type("working_directory", working_directory, (str, Path), "a path, such as Path.cwd()")
     here = working_directory = Path(working_directory).absolute()
     nearest = (folder / SETTINGS_FILE for folder in (here, *here.parents))
     source = _resolve(Path(config), here) if config else next((path for path in nearest if path.is_file()), None)

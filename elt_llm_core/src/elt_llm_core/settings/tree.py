@@ -31,13 +31,6 @@ def _check_not_empty(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _check_hosts(values: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of hosts, none of which has a scheme or path, because such a name would never match."""
-    if wrong := [value for value in values if not value or "/" in value]:
-        raise ValueError(f"{wrong[0]!r} is not a host; write wiki.example, without https:// and path")
-    return values
-
-
 class GroupSettings(SettingsSection):
     """The permissions of a group. The proxy that signs people in names each person's groups in a header."""
 
@@ -97,17 +90,6 @@ class ServeSettings(SettingsSection):
         "Address of a trace collector (OTLP over HTTP): http://127.0.0.1:4318/v1/traces; another machine"
         " needs network.allow_remote_traces. Unset: nothing is sent.",
     )
-
-    _check_names = field_validator("allowed_hosts")(_check_hosts)
-
-    @field_validator("cors_origins")
-    @classmethod
-    def _check_origins(cls, values: tuple[str, ...]) -> tuple[str, ...]:
-        for value in values:
-            scheme, host, *path = urlsplit(value)
-            if scheme not in {"http", "https"} or not host or "".join(path) not in ("", "/"):
-                raise ValueError(f"{value!r} is not an origin; write https://wiki.example, without a path")
-        return values
 
     @model_validator(mode="after")
     def _check_proxy(self) -> Self:
@@ -202,7 +184,6 @@ class RemoteSettings(SettingsSection):
         (), "Hosts that `elt-llm ingest` may read from, such as wiki.example or files.example:8443; for S3 the bucket."
     )
 
-    _check_names = field_validator("allowed_hosts")(_check_hosts)
     timeout_seconds: int = key(60, "Seconds that listing a source or fetching a file may take.", ge=1, le=3600)
     reader_seconds: int = key(600, "Seconds that a reader of another package may take.", ge=1, le=86400)
 
@@ -351,14 +332,6 @@ class ChunkingSettings(SettingsSection):
         "none", "llm: the language model writes a sentence of context for each chunk, which is stored."
     )
 
-    def check_sizes(self) -> Self:
-        """Return these settings. Raises ValueError if a chosen overlap or the parents do not fit the size of chunks."""
-        if "chunk_overlap" in self.model_fields_set and self.chunk_overlap >= self.chunk_size:
-            raise ValueError(f"chunk_overlap ({self.chunk_overlap}) must be less than chunk_size ({self.chunk_size})")
-        if self.strategy == "parent_child" and self.parent_size < self.chunk_size:
-            raise ValueError(f"parent_size ({self.parent_size}) must not be less than chunk_size ({self.chunk_size})")
-        return self
-
 
 # Keys with their former names, which files and variables may still contain, and stored keys and receipts still use.
 FORMER_QUERY_KEYS = {"retriever_top_k": "leg_top_k", "all_retrievers_top_k": "all_legs_top_k"}
@@ -504,7 +477,10 @@ class Settings(SettingsSection):
     @field_validator("chunking")
     @classmethod
     def _check_chunking(cls, chunking: ChunkingSettings) -> ChunkingSettings:
-        return chunking.check_sizes()
+        size, overlap = chunking.chunk_size, chunking.chunk_overlap
+        if "chunk_overlap" in chunking.model_fields_set and overlap >= size:
+            raise ValueError(f"chunk_overlap ({overlap}) must be less than chunk_size ({size})")
+        return chunking
 
     @field_validator("index")
     @classmethod

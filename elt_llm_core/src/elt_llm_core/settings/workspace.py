@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from elt_llm_core.errors import SettingsError
+from elt_llm_core.errors import SettingsError, UsageError
 from elt_llm_core.utilities import check_type
 
 DSN_VARIABLE = "ELT_LLM_DSN"
@@ -51,9 +51,8 @@ class Workspace:
 
 
 def as_workspace(place: str | Path | Workspace) -> Workspace:
-    """Return `place` if it is a workspace. A path is converted to a workspace that uses SQLite in this folder.
-
-    Raises UsageError for anything else, and for an empty text, which would be the working directory.
-    """
-    check_type("The data directory", place or None, (str, Path, Workspace), "a path or a Workspace")
+    """Return `place`, or a workspace that uses SQLite in this folder. Raises UsageError for an empty text or others."""
+    if place == "":
+        raise UsageError("The data directory is empty, which would be the working directory.")
+    check_type("The data directory", place, (str, Path, Workspace), "a path or a Workspace")
     return place if isinstance(place, Workspace) else Workspace(Path(place))

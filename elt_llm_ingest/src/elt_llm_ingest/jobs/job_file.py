@@ -93,16 +93,12 @@ class IngestJob(SettingsSection):
         return "dictionary" if self.columns and self.reader == "auto" else self.reader
 
     def apply_to(self, settings: Settings) -> Settings:
-        """Return the settings with this job's overrides applied. Raises SettingsError if they contradict each other."""
-        changed = self.chunking.model_dump(exclude_unset=True) if self.chunking else {}
-        try:
-            chunking = settings.chunking.model_copy(update=changed).check_sizes()
-        except ValueError as error:
-            raise SettingsError(f"chunking of the job, with the settings: {error}") from error
+        """Return the settings with this job's overrides applied."""
+        chunking = self.chunking.model_dump(exclude_unset=True) if self.chunking else {}
         topics = {} if self.topics is None else {"topics": self.topics}
         return settings.model_copy(
             update={
-                "chunking": chunking,
+                "chunking": settings.chunking.model_copy(update=chunking),
                 "ingest": settings.ingest.model_copy(update=topics),
             }
         )

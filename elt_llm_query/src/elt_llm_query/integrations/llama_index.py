@@ -7,7 +7,6 @@ from typing import Any
 
 from elt_llm_core.results import Citation, QueryResult, RetrievedChunk
 from elt_llm_core.settings.tree import StrategyName
-from elt_llm_core.utilities import check_type
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.response.schema import Response
@@ -33,7 +32,6 @@ class LlamaIndexRetriever(BaseRetriever):
         where: Sequence[str] = (),
         strategy: StrategyName | None = None,
     ) -> None:
-        check_type("engine", engine, Engine, "an Engine", hint="Open one with open_engine.")
         self._search = partial(engine.search, top_k=top_k, where=where, strategy=strategy)
         super().__init__()
 
@@ -54,7 +52,6 @@ class LlamaIndexQueryEngine(BaseQueryEngine):
     """
 
     def __init__(self, engine: Engine, *, where: Sequence[str] = (), strategy: StrategyName | None = None) -> None:
-        check_type("engine", engine, Engine, "an Engine", hint="Open one with open_engine.")
         self._ask = partial(engine.ask, where=where, strategy=strategy)
         super().__init__(callback_manager=None)
 
