@@ -286,18 +286,18 @@ def test_vectors_whose_length_is_not_1_name_their_model_and_are_not_stored(
 ) -> None:
     wrong, message = WrongEmbedding(), f"The embedding model fake returned a vector of length {length}, not"
     wrong.factor = factor
-    texts = [TextDocument("flag.md", "Flag", f"The flag of case {length} is red.")]
+    texts = [TextDocument("flag.md", "Flag", f"The flag of case {length} is nine metres tall.")]
     with writer_lock(data_dir, "test"), open_store(data_dir, for_writing=True) as store:
         with pytest.raises(UnusableReply, match=message):
             ingest_texts("flag", texts, FAKE, wrong, store, SilentListener())
         ingest_texts("flag", texts, FAKE, FakeEmbedding(), store, SilentListener())
     with open_engine(FAKE, data_dir, ["flag"]) as engine:
-        assert "red" in engine.ask("Which colour is the flag?").answer
+        assert "nine" in engine.ask("How tall is the flag?").answer
     with (
         open_engine(FAKE, data_dir, ["flag"], embedding=wrong) as engine,
         pytest.raises(UnusableReply, match=message),
     ):
-        engine.ask("Which colour is the flag?")
+        engine.ask("How tall is the flag?")
 
 
 def test_a_closed_engine_is_named_in_the_error(data_dir: Path) -> None:

@@ -94,7 +94,7 @@ _TOLERANCE = 0.01  # of the length 1, for models that compute with 16 bits
 
 
 def check_unit_vectors(model: EmbeddingModel, vectors: NDArray[np.float32], count: int) -> NDArray[np.float32]:
-    """Return a model's vectors of `count` texts. Raises UnusableReply unless they are unit vectors, (count, dimension)."""
+    """Return the vectors of `count` texts. Raises UnusableReply unless they are unit vectors, (count, dimension)."""
     array, shape = np.asarray(vectors), (count, model.fingerprint.dimension)
     found = f"an array of shape {array.shape}"
     if array.shape == shape:
