@@ -151,14 +151,7 @@ async def _validation_error_response(request: Request, error: Exception) -> JSON
     return _error_response(request, 422, "invalid_request", message, hint)
 
 
-_TYPES = {
-    bool: "a boolean",
-    int: "a number",
-    float: "a decimal number",
-    str: "a string",
-    list: "a list",
-    dict: "an object",
-}
+_TYPES = {bool: "a boolean", int: "a number", float: "a decimal", str: "a string", list: "a list", dict: "an object"}
 _Location = tuple[str | int, ...]
 
 

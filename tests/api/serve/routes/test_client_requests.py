@@ -119,7 +119,7 @@ def test_a_picture_in_a_chat_is_refused_with_a_readable_message(quoting: Running
         ([], "input: List should have at least 1 item after validation, not 0"),
         (["A gate.", None], "input.1: Input should be a valid string, not null"),
         ([1, 2, "A gate."], "input.2: Input should be a valid integer, not a string"),
-        ([[1], [2, 0.5]], "input.1.1: Input should be a valid integer, not a decimal number"),
+        ([[1], [2, 0.5]], "input.1.1: Input should be a valid integer, not a decimal"),
     ],
 )
 def test_a_value_of_the_wrong_type_is_refused_with_one_message_that_fits_the_nearest_allowed_type(

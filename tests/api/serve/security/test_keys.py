@@ -105,8 +105,8 @@ def test_a_refused_key_is_told_from_a_missing_one_with_the_number_of_tries_that_
         messages = [httpx.get(f"{running.address}/ready", headers=one).json()["error"]["message"] for one in keys]
     assert messages == [
         "No key was sent.",
-        "The key is wrong. After 1 more wrong key this address is locked out for 300 s.",
-        "The key is empty, or not sent as Bearer KEY. Now this address is locked out for 300 s.",
+        "The key is wrong. Wrong keys left until this address is locked out for 300 s: 1.",
+        "The key is empty, or not sent as Bearer KEY. Wrong keys left until this address is locked out for 300 s: 0.",
     ]
 
 

@@ -47,8 +47,7 @@ class Lockout:
         """Return how many wrong keys of this address are allowed before it is locked out, and for how long."""
         with self._lock:
             left = self._tries - len(self._recent(address))
-        keys = "1 more wrong key" if left == 1 else f"{left} more wrong keys"
-        return f"{f'After {keys}' if left > 0 else 'Now'} this address is locked out for {self._seconds:g} s."
+        return f"Wrong keys left until this address is locked out for {self._seconds:g} s: {max(0, left)}."
 
     def _recent(self, address: str) -> list[float]:
         since = time.monotonic() - self._seconds
