@@ -141,8 +141,8 @@ def _without(collections: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"collection!={name}" for name in collections)
 
 
-def _check_answer_options(history: Turns, style: str, listen: Listener, cancelled: Callable[[], bool] | None) -> None:
-    """Raise UsageError for an option of an answer that is not of the documented type."""
+def _check_answer_options(history: Turns, style: str, listen: Listener, cancelled: Callable[[], bool] | None) -> Turns:
+    """Return the history as tuples. Raises UsageError for an option that is not of the documented type."""
     check_type("history", history, (list, tuple), "a list of pairs: question and answer")
     for place, turn in enumerate(history):
         check_type(f"history[{place}]", turn, (list, tuple), "a pair of question and answer")
@@ -152,6 +152,7 @@ def _check_answer_options(history: Turns, style: str, listen: Listener, cancelle
     check_type("style", style, str, "a text")
     check_type("listen", listen, Callable, "a function of one event")
     check_type("cancelled", cancelled or bool, Callable, "a function such as threading.Event().is_set")
+    return tuple((asked, answered) for asked, answered in history)
 
 
 class Engine(Closeable):
@@ -248,13 +249,12 @@ class Engine(Closeable):
     ) -> QueryResult:
         """Return the answer to a question with its citations, or the statement that the documents hold no answer.
 
-        Only chunks that fulfil every filter in `where` are used. `everything` has the same meaning as in `search`.
-        `history` (earlier questions with their answers) and `style` (how to write) have an effect only if a language
-        model writes the answer. `listen` is called with the sources and with each part of the answer, in the calling
-        thread. Once `cancelled` returns True, the answer ends after the part that is already written. Raises UsageError
-        for an empty question or invalid filters, and the errors of the search and of the language model.
+        `where` and `everything` are those of `search`. `history` (earlier questions with their answers) and `style`
+        (how to write) affect only answers of a language model. `listen` is called with the sources and each part of the
+        answer, in the calling thread. Once `cancelled` returns True, the answer ends after the part already written.
+        Raises UsageError, and the errors of the search and of the language model.
         """
-        _check_answer_options(history, style, listen, cancelled)
+        turns = _check_answer_options(history, style, listen, cancelled)
         started = time.perf_counter()
         search = partial(self.search, strategy=strategy, explain=explain, everything=everything, cancelled=cancelled)
         found = search(question, where=where)
@@ -262,8 +262,7 @@ class Engine(Closeable):
         whole = self._settings.query.full_context_max_chunks > 0
         chunks = sorted(found.chunks, key=lambda chunk: -chunk.score) if whole else found.chunks
         limits = (*where, *_without(self._left_out(question, everything=everything)))
-        history = tuple((asked, answered) for asked, answered in history)
-        request = AnswerRequest(found.searched_for or question, chunks, limits, history, cancelled, style)
+        request = AnswerRequest(found.searched_for or question, chunks, limits, turns, cancelled, style)
         log = StageLog()
         if self._writer is None:
             return self._note_versions(self._result(question, found, self._quote(request, log, listen), log, started))
@@ -419,15 +418,14 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
 ) -> Engine:
     """Open an engine over the named collections and the collections whose names start with one of `prefixes`.
 
-    A damaged collection is left out with a note, unless none can be searched. By default, the settings determine
-    `embedding`, `caches`, `llm` and `make_reranker`; collections embedded by different models need `embedding` to
-    contain each of these models. Documents that do not fulfil their collection's `conditions` affect no result.
+    A damaged collection is left out with a note, unless none can be searched. By default, the settings determine the
+    models and caches; collections embedded by different models need each of these in `embedding`. Documents that do not
+    fulfil their collection's `conditions` affect no result.
     Raises UsageError, UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError, SettingsError.
     """
     check_type("settings", settings, Settings, "Settings", "Pass load_settings(...).settings, or Settings().")
-    place = as_workspace(place)
     with ExitStack() as opened:
-        store, names = _open_store_for(place, collections, prefixes, opened)
+        store, names = _open_store_for(place := as_workspace(place), collections, prefixes, opened)
         models, allowed = _as_models(embedding or create_embedding(settings)), conditions or {}
         generations, notes = open_generations(store, names, models, opened, settings.index, databases, allowed)
         chosen = _choose_model(located := with_models_dir(settings, place.folder), llm, opened)
