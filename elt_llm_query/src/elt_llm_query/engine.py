@@ -141,7 +141,9 @@ def _without(collections: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"collection!={name}" for name in collections)
 
 
-def _check_answer_options(history: Turns, style: str, listen: Listener, cancelled: Callable[[], bool] | None) -> Turns:
+def _check_answer_options(
+    history: Turns, style: str, listen: Listener, cancelled: Callable[[], bool] | None
+) -> tuple[tuple[str, str], ...]:
     """Return the history as tuples. Raises UsageError for an option that is not of the documented type."""
     check_type("history", history, (list, tuple), "a list of pairs: question and answer")
     for place, turn in enumerate(history):
@@ -419,8 +421,7 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
     """Open an engine over the named collections and the collections whose names start with one of `prefixes`.
 
     A damaged collection is left out with a note, unless none can be searched. By default, the settings determine the
-    models and caches; collections embedded by different models need each of these in `embedding`. Documents that do not
-    fulfil their collection's `conditions` affect no result.
+    models and caches; collections embedded by different models need all of these. `conditions` hide documents.
     Raises UsageError, UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError, SettingsError.
     """
     check_type("settings", settings, Settings, "Settings", "Pass load_settings(...).settings, or Settings().")
