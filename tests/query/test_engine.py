@@ -7,13 +7,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 from elt_llm_core.collection.lifecycle import drop
-from elt_llm_core.errors import FingerprintMismatch, ModelUnavailable, UnknownCollection, UsageError
+from elt_llm_core.errors import FingerprintMismatch, ModelUnavailable, UnknownCollection, UnusableReply, UsageError
 from elt_llm_core.models.factory import create_embedding
 from elt_llm_core.models.fakes import FakeEmbedding
+from elt_llm_core.progress import SilentListener
 from elt_llm_core.results import QueryResult
 from elt_llm_core.settings.tree import (
     AnswerSettings,
@@ -25,7 +27,9 @@ from elt_llm_core.settings.tree import (
 )
 from elt_llm_core.store.lock import writer_lock
 from elt_llm_core.store.store import open_store
+from elt_llm_ingest.pipeline import TextDocument, ingest_texts
 from elt_llm_query.engine import Engine, open_engine
+from numpy.typing import NDArray
 from stored.folders import run_ingest, write_files
 
 # Without a cache a repeated question is searched again, so that the tests do not merely test the cache.
@@ -209,6 +213,91 @@ def test_a_text_where_a_list_is_expected_is_refused_with_the_right_form(data_dir
     assert refused.value.hint == "Write collections=['ship']."
     with pytest.raises(UsageError, match="prefixes='port' is a text"):
         open_engine(FAKE, data_dir, [], prefixes="port")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"question": None}, "question is None, not a text"),
+        ({"where": None}, "where is None, not a list of texts"),
+        ({"where": [5]}, r"where\[0\] is an object of type int, not a text"),
+        ({"where": {"source": "mast.md"}}, "where is an object of type dict, not a list of texts"),
+        ({"strategy": ["dense"]}, "strategy is an object of type list, not a text"),
+        ({"history": [("How tall?",)]}, r"history\[0\] has 1 texts, not a question and its answer"),
+        ({"history": ["How tall?"]}, r"history\[0\] is an object of type str, not a pair of question and answer"),
+        ({"style": 5}, "style is an object of type int, not a text"),
+        ({"listen": None}, "listen is None, not a function of one event"),
+        ({"cancelled": True}, "cancelled is an object of type bool, not a function"),
+    ],
+)
+def test_an_option_of_a_wrong_type_is_named_with_the_type_it_should_have(
+    options: dict[str, Any], message: str, data_dir: Path
+) -> None:
+    with opened(data_dir, "ship") as engine, pytest.raises(UsageError, match=message):
+        engine.ask(**{"question": TALL, **options})
+
+
+@pytest.mark.parametrize("top_k", ["3", 2.5, True])
+def test_a_number_of_chunks_that_is_no_whole_number_is_refused(top_k: Any, data_dir: Path) -> None:
+    with opened(data_dir, "ship") as engine, pytest.raises(UsageError, match=r"top_k is .* not a whole number"):
+        engine.search(TALL, top_k=top_k)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"settings": None}, "settings is None, not Settings"),
+        ({"place": None}, "The data directory is None, not a path or a Workspace"),
+        ({"place": ""}, "The data directory is empty, which would be the working directory"),
+        ({"collections": None}, "collections is None, not a list of texts"),
+        ({"collections": [None]}, r"collections\[0\] is None, not a text"),
+        ({"embedding": "all-MiniLM-L6-v2"}, "embedding is an object of type str, not an EmbeddingModel"),
+        ({"llm": "qwen"}, "llm is an object of type str, not an LLM of LlamaIndex"),
+        ({"make_reranker": FAKE}, "make_reranker is an object of type Settings, not a function"),
+        ({"make_reranker": lambda _query: None}, "The result of make_reranker is None, not a Reranker"),
+        ({"settings": FAKE.model_copy(update={"query": QuerySettings(where=("mast",))})}, "query.where: 'mast' is not"),
+    ],
+)
+def test_an_argument_of_a_wrong_type_keeps_an_engine_from_opening(
+    changed: dict[str, Any], message: str, data_dir: Path
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        open_engine(**{"settings": FAKE, "place": data_dir, "collections": ["ship"], **changed})
+
+
+def test_a_data_directory_may_be_a_text(data_dir: Path) -> None:
+    with open_engine(FAKE, str(data_dir), ["ship"]) as engine:
+        assert "twelve" in engine.ask(TALL).answer
+
+
+class WrongEmbedding(FakeEmbedding):
+    """A fake embedding model whose vectors are multiplied by a factor."""
+
+    factor: float = 1.0
+
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of the texts, times the factor."""
+        return super().embed_texts(texts) * np.float32(self.factor)
+
+
+@pytest.mark.parametrize(("factor", "length"), [(float("nan"), "nan"), (0.0, "0"), (7.0, "7")])
+def test_vectors_whose_length_is_not_1_name_their_model_and_are_not_stored(
+    factor: float, length: str, data_dir: Path
+) -> None:
+    wrong, message = WrongEmbedding(), f"The embedding model fake returned a vector of length {length}, not"
+    wrong.factor = factor
+    texts = [TextDocument("flag.md", "Flag", f"The flag of case {length} is nine metres tall.")]
+    with writer_lock(data_dir, "test"), open_store(data_dir, for_writing=True) as store:
+        with pytest.raises(UnusableReply, match=message):
+            ingest_texts("flag", texts, FAKE, wrong, store, SilentListener())
+        ingest_texts("flag", texts, FAKE, FakeEmbedding(), store, SilentListener())
+    with open_engine(FAKE, data_dir, ["flag"]) as engine:
+        assert "nine" in engine.ask("How tall is the flag?").answer
+    with (
+        open_engine(FAKE, data_dir, ["flag"], embedding=wrong) as engine,
+        pytest.raises(UnusableReply, match=message),
+    ):
+        engine.ask("How tall is the flag?")
 
 
 def test_a_closed_engine_is_named_in_the_error(data_dir: Path) -> None:

@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from importlib import import_module, metadata
@@ -16,6 +16,8 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, NoReturn, Self
+
+from elt_llm_core.errors import UsageError
 
 
 def onnx_library() -> ModuleType:
@@ -115,6 +117,26 @@ class Closeable:
     def __exit__(self, *_: object) -> None:
         """Close the resource, at the end of a `with` block."""
         self.close()
+
+
+def check_type(argument: str, value: object, kind: Any, wanted: str, hint: str = "") -> None:
+    """Raise UsageError if an argument is not of these types, which `wanted` names. True and False are not numbers."""
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise UsageError(f"{argument} is {type_name(value)}, not {wanted}.", hint=hint)
+
+
+def check_texts(argument: str, value: object) -> None:
+    """Raise UsageError if an argument is not a list of texts. The letters of a text would be taken for its elements."""
+    if isinstance(value, str):
+        raise UsageError(f"{argument}={value!r} is a text, not a list.", hint=f"Write {argument}=[{value!r}].")
+    check_type(argument, value, () if isinstance(value, Mapping) else Collection, "a list of texts")
+    for place, item in enumerate(value):  # type: ignore[arg-type, var-annotated]  # as checked
+        check_type(f"{argument}[{place}]", item, str, "a text")
+
+
+def type_name(value: object) -> str:
+    """Return the type of a value as error messages name it, such as `None` or `an object of type int`."""
+    return "None" if value is None else f"an object of type {type(value).__name__}"
 
 
 def close_if_possible(thing: object) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property, partial
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -31,7 +32,7 @@ from elt_llm_core.store.conditions import DocumentConditions
 from elt_llm_core.store.store import Store, open_store
 from elt_llm_core.text.languages import languages
 from elt_llm_core.text.stems import KeywordTokeniser
-from elt_llm_core.utilities import Closeable, close_if_possible, install_command
+from elt_llm_core.utilities import Closeable, check_texts, check_type, close_if_possible, install_command
 
 from elt_llm_query.extractive.answerer import Answer, AnswerRequest, ExtractiveAnswerer, Turns
 from elt_llm_query.extractive.confidence import NOT_CALIBRATED, Calibration, OutcomeThresholds, read_calibration
@@ -140,10 +141,20 @@ def _without(collections: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"collection!={name}" for name in collections)
 
 
-def _check_is_list(argument: str, value: Sequence[str]) -> None:
-    """Raise UsageError for a text, whose letters would be taken for the elements of a list."""
-    if isinstance(value, str):
-        raise UsageError(f"{argument}={value!r} is a text, not a list.", hint=f"Write {argument}=[{value!r}].")
+def _check_answer_options(
+    history: Turns, style: str, listen: Listener, cancelled: Callable[[], bool] | None
+) -> tuple[tuple[str, str], ...]:
+    """Return the history as tuples. Raises UsageError for an option that is not of the documented type."""
+    check_type("history", history, (list, tuple), "a list of pairs: question and answer")
+    for place, turn in enumerate(history):
+        check_type(f"history[{place}]", turn, (list, tuple), "a pair of question and answer")
+        check_texts(f"history[{place}]", turn)
+        if len(turn) != 2:
+            raise UsageError(f"history[{place}] has {len(turn)} texts, not a question and its answer.")
+    check_type("style", style, str, "a text")
+    check_type("listen", listen, Callable, "a function of one event")
+    check_type("cancelled", cancelled or bool, Callable, "a function such as threading.Event().is_set")
+    return tuple((asked, answered) for asked, answered in history)
 
 
 class Engine(Closeable):
@@ -210,7 +221,10 @@ class Engine(Closeable):
         Raises UsageError, RetrievalError.
         """
         self._check_is_open()
-        _check_is_list("where", where)
+        check_type("question", question, str, "a text")
+        check_type("top_k", 1 if top_k is None else top_k, Integral, "a whole number")
+        check_type("strategy", strategy or "", str, "a text")
+        check_texts("where", where)
         left_out = self._left_out(question, everything=everything)
         where = (*where, *_without(left_out))
         found = self._pipeline.search(question, top_k=top_k, where=where, strategy=strategy, cancelled=cancelled)
@@ -237,12 +251,12 @@ class Engine(Closeable):
     ) -> QueryResult:
         """Return the answer to a question with its citations, or the statement that the documents hold no answer.
 
-        Only chunks that fulfil every filter in `where` are used. `everything` has the same meaning as in `search`.
-        `history` (earlier questions with their answers) and `style` (how to write) have an effect only if a language
-        model writes the answer. `listen` is called with the sources and with each part of the answer, in the calling
-        thread. Once `cancelled` returns True, the answer ends after the part that is already written. Raises UsageError
-        for an empty question or invalid filters, and the errors of the search and of the language model.
+        `where` and `everything` are those of `search`. `history` (earlier questions with their answers) and `style`
+        (how to write) affect only answers of a language model. `listen` is called with the sources and each part of the
+        answer, in the calling thread. Once `cancelled` returns True, the answer ends after the part already written.
+        Raises UsageError, and the errors of the search and of the language model.
         """
+        turns = _check_answer_options(history, style, listen, cancelled)
         started = time.perf_counter()
         search = partial(self.search, strategy=strategy, explain=explain, everything=everything, cancelled=cancelled)
         found = search(question, where=where)
@@ -250,7 +264,7 @@ class Engine(Closeable):
         whole = self._settings.query.full_context_max_chunks > 0
         chunks = sorted(found.chunks, key=lambda chunk: -chunk.score) if whole else found.chunks
         limits = (*where, *_without(self._left_out(question, everything=everything)))
-        request = AnswerRequest(found.searched_for or question, chunks, limits, tuple(history), cancelled, style)
+        request = AnswerRequest(found.searched_for or question, chunks, limits, turns, cancelled, style)
         log = StageLog()
         if self._writer is None:
             return self._note_versions(self._result(question, found, self._quote(request, log, listen), log, started))
@@ -386,7 +400,7 @@ class Engine(Closeable):
 
 def open_engine(  # noqa: PLR0913 - all but the first three have defaults
     settings: Settings,
-    place: Path | Workspace,
+    place: str | Path | Workspace,
     collections: Sequence[str],
     *,
     prefixes: Sequence[str] = (),
@@ -401,16 +415,16 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
 ) -> Engine:
     """Open an engine over the named collections and the collections whose names start with one of `prefixes`.
 
-    A damaged collection is left out with a note, unless none can be searched. By default, the settings determine
-    `embedding`, `caches`, `llm` and `make_reranker`; collections embedded by different models need `embedding` to
-    contain each of these models. Documents that do not fulfil their collection's `conditions` affect no result.
+    A damaged collection is left out with a note, unless none can be searched. By default, the settings determine the
+    models and caches; collections embedded by different models need all of these. `conditions` hide documents.
     Raises UsageError, UnknownCollection, FingerprintMismatch, CorruptIndex, ModelError, SettingsError.
     """
+    check_type("settings", settings, Settings, "Settings", "Pass load_settings(...).settings, or Settings().")
     with ExitStack() as opened:
-        store, names = _open_store_for(place, collections, prefixes, opened)
+        store, names = _open_store_for(place := as_workspace(place), collections, prefixes, opened)
         models, allowed = _as_models(embedding or create_embedding(settings)), conditions or {}
         generations, notes = open_generations(store, names, models, opened, settings.index, databases, allowed)
-        chosen = _choose_model(located := with_models_dir(settings, as_workspace(place).folder), llm, opened)
+        chosen = _choose_model(located := with_models_dir(settings, place.folder), llm, opened)
         return Engine(
             [restrict(one, allowed.get(one.collection, ())) for one in generations],
             models,
@@ -427,14 +441,14 @@ def open_engine(  # noqa: PLR0913 - all but the first three have defaults
 
 
 def _open_store_for(
-    place: Path | Workspace, collections: Sequence[str], prefixes: Sequence[str], opened: ExitStack
+    place: Workspace, collections: Sequence[str], prefixes: Sequence[str], opened: ExitStack
 ) -> tuple[Store, list[str]]:
     """Open the store. Also return the names in `collections`, and of all collections that start with a prefix.
 
     Each name is returned once. Raises UsageError if there would be none, or if a text is given instead of a list.
     """
-    _check_is_list("collections", collections)
-    _check_is_list("prefixes", prefixes)
+    check_texts("collections", collections)
+    check_texts("prefixes", prefixes)
     store = opened.enter_context(open_store(place))
     known = [record.name for record in store.collections.all()]
     matched = [name for prefix in prefixes for name in known if name.startswith(prefix)]
@@ -450,6 +464,9 @@ def _open_store_for(
 def _choose_model(settings: Settings, llm: "LLM | None", opened: ExitStack) -> LlmChoice:
     """Return the given language model, if any; otherwise open the configured one, which `opened` closes."""
     if llm:
+        from llama_index.core.llms import LLM
+
+        check_type("llm", llm, LLM, "an LLM of LlamaIndex", "To choose a model by name, set llm.model.")
         return LlmChoice(llm)
     chosen = choose_llm(settings)
     opened.callback(close_if_possible, chosen.llm)
@@ -457,23 +474,29 @@ def _choose_model(settings: Settings, llm: "LLM | None", opened: ExitStack) -> L
 
 
 def _as_models(embedding: EmbeddingModel | Sequence[EmbeddingModel]) -> Sequence[EmbeddingModel]:
-    return embedding if isinstance(embedding, Sequence) else (embedding,)
+    """Return the embedding models as a list. Raises UsageError for an object that is no EmbeddingModel."""
+    models = embedding if isinstance(embedding, (list, tuple)) else (embedding,)
+    for model in models:
+        check_type("embedding", model, EmbeddingModel, "an EmbeddingModel", "Call create_embedding(settings).")
+    return models
 
 
 def query_collection(
-    question: str, collection: str, *, settings: Settings | None = None, data_dir: Path | None = None
+    question: str, collection: str, *, settings: Settings | None = None, data_dir: str | Path | None = None
 ) -> QueryResult:
     """Answer a question from one collection. Default settings and data directory are those of the command line."""
+    check_type("collection", collection, str, "a text", "For several collections, call query_collections.")
     return query_collections(question, [collection], settings=settings, data_dir=data_dir)
 
 
 def query_collections(
-    question: str, collections: Sequence[str], *, settings: Settings | None = None, data_dir: Path | None = None
+    question: str, collections: Sequence[str], *, settings: Settings | None = None, data_dir: str | Path | None = None
 ) -> QueryResult:
     """Answer a question from several collections, whose chunks are ranked together."""
     loaded = load_settings(None, os.environ, Path.cwd())
     aliases = load_aliases(loaded)
-    with open_engine(settings or loaded.settings, data_dir or loaded.workspace, collections, aliases=aliases) as engine:
+    place = loaded.workspace if data_dir is None else data_dir
+    with open_engine(settings or loaded.settings, place, collections, aliases=aliases) as engine:
         return engine.ask(question)
 
 

@@ -13,12 +13,12 @@ from typing import Any
 from unicodedata import category
 
 import numpy as np
-from elt_llm_core.errors import EltError, RetrievalError, UsageError
+from elt_llm_core.errors import EltError, RetrievalError, SettingsError, UsageError
 from elt_llm_core.index.searchable import AllowedChunks, Searchable
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.results import RetrievedChunk, TraceStage
 from elt_llm_core.settings.tree import STRATEGIES, QuerySettings, Settings, StrategyName
-from elt_llm_core.utilities import Closeable
+from elt_llm_core.utilities import Closeable, check_type
 from llama_index.core.llms import LLM
 
 from elt_llm_query.rerank import create_reranker
@@ -28,6 +28,7 @@ from elt_llm_query.rerank.reranker import (
     Reranker,
     RerankResult,
     applied_weights,
+    check_ranking,
     reranker_identity,
 )
 from elt_llm_query.retrieve.cache import QueryCaches
@@ -104,12 +105,18 @@ class SearchPipeline(Closeable):
     ) -> None:
         query = self.query = settings.query
         self._generations = tuple(generations)
+        try:
+            self._where = tuple(parse_conditions(query.where))
+        except UsageError as error:
+            raise SettingsError(f"query.where: {error}", hint=error.hint) from error
         self.caches = caches or QueryCaches(query.cache_size, query.cache_ttl)
         threads = max(1, min(MOST_THREADS, 2 * len(generations)))
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="retrieval")
         self.collections = open_collections(generations, embeddings, query, self._executor)
+        check_type("make_reranker", make_reranker or create_reranker, Callable, "a function that returns a reranker")
         make = make_reranker or partial(create_reranker, sources=ModelSources.of(settings, llm))
         self.reranker = make(query)
+        check_type("The result of make_reranker", self.reranker, Reranker, "a Reranker such as ModelReranker(scorer)")
         self._strategies: dict[str, Strategy] = {name: create_strategy(name, query, llm) for name in STRATEGIES}
         self.analyser = QuestionAnalyser(generations, query, aliases)
         self.router = CollectionRouter(self.collections, query.route_above, query.route_to)
@@ -135,7 +142,7 @@ class SearchPipeline(Closeable):
         """
         if top_k is not None and top_k < 1:
             raise UsageError(f"top_k is {top_k}; at least 1 chunk is returned.", hint="Pass 1 or more, or None.")
-        conditions = parse_conditions((*self.query.where, *where))
+        conditions = (*self._where, *parse_conditions(where))
         chosen = self._strategies.get(strategy or self.query.strategy)
         if chosen is None:
             known_names = ", ".join(sorted(self._strategies))
@@ -340,7 +347,7 @@ class SearchPass(PassRunner):
         reranker, query = self._pipeline.reranker, self._pipeline.query
         with self.log.stage(RerankDetails.stage) as stage:
             read = cut_to_budget(pools, query) if reranker.calls_model else pools
-            reranked = reranker.rerank(question, read, self.cancelled)
+            reranked = check_ranking(reranker.name, read, reranker.rerank(question, read, self.cancelled))
             weights = AdaptedWeights(query.rerank_weight, query.rerank_weight)
             if all(score is None for _, score in reranked.model_scores):
                 weights = applied_weights(query.rerank_weight, read, reranked.candidates)

@@ -37,6 +37,8 @@ WRONG_WITHOUT_DATA = [
         "elt-llm eval --help",
     ),
     ("eval empty --answers x -c y", 2, "Name a DIR", "elt-llm eval --help"),
+    ("--data-dir= status", 2, "The path is empty", "elt-llm --help"),
+    ("status --config=", 2, "The path is empty", "elt-llm status --help"),
     ("drop", 2, "No collection is named", "elt-llm drop NAME"),
     ("aks hello", 2, "There is no command 'aks'. Did you mean ask?", "elt-llm --help"),
     ("zzz", 2, "There is no command 'zzz'", "elt-llm --help"),

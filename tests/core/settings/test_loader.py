@@ -156,6 +156,25 @@ def test_a_relative_model_directory_is_resolved_against_the_project_or_the_worki
         ),
         ("chroma: {space: l2}\n", ':1: chroma.space = "l2": must be cosine'),
         ("ingest:\n  roots:\n    - a\n    - 7\n", ":4: ingest.roots.1 = 7: must be a list, each item a path"),
+        (
+            "ingest: {roots: [docs, '']}\n",
+            ':1: ingest.roots = ["docs", ""]: a path is empty; write it, or leave the key out',
+        ),
+        ('storage: {data_dir: ""}\n', ':1: storage.data_dir = "": a path is empty; write it, or leave the key out'),
+        (
+            "chunking:\n  chunk_overlap: 200\n",
+            ':1: chunking = {"chunk_overlap": 200}: chunk_overlap (200) must be less than chunk_size (200)',
+        ),
+        ("serve: {groups: {hr: {read: all}}}\n", ':1: serve.groups.hr.read = "all": must be a list, each item text'),
+        (
+            "serve: {groups: {hr: {raed: [all]}}}\n",
+            ':1: serve.groups.hr.raed = ["all"]: unknown key; did you mean serve.groups.hr.read?',
+        ),
+        ("ingest: {topics: {cards: red}}\n", ':1: ingest.topics.cards = "red": must be a list'),
+        (
+            "ingest: {ocr_languages: e}\n",
+            r':1: ingest.ocr_languages = "e": must be text of the form ^[a-z_]{3,20}(\+[a-z_]{3,20}){0,9}$',
+        ),
         ("query: 8\n", ":1: query = 8: must be keys and values"),
         ("llm:\n  model:\n    name: x\n", ':2: llm.model = {"name": "x"}: must be text or null'),
         (

@@ -1,15 +1,24 @@
 """Rerankers that call a model: the texts that the model reads, missing scores, and notes."""
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from elt_llm_core.errors import ModelError, SettingsError
+from elt_llm_core.errors import ModelError, SettingsError, UnusableReply, UsageError
 from elt_llm_core.models.fakes import FakeEmbedding, ScriptedLLM
 from elt_llm_core.settings.tree import NetworkSettings, QuerySettings, Settings, StorageSettings
 from elt_llm_query.rerank import create_reranker
-from elt_llm_query.rerank.reranker import ModelSources
+from elt_llm_query.rerank.reranker import (
+    Cancelled,
+    ChunkScores,
+    EmbeddingReranker,
+    ModelReranker,
+    ModelSources,
+    RerankResult,
+)
 from elt_llm_query.rerank.scorers import (
     BATCH_SIZE,
     CohereScorer,
@@ -20,6 +29,8 @@ from elt_llm_query.rerank.scorers import (
     parse_scores,
     scoring_prompt,
 )
+from elt_llm_query.retrieve.fusion import SearchCandidate
+from elt_llm_query.retrieve.pools import Pool
 from elt_llm_query.retrieve.query_variant import BOTH_RETRIEVERS
 from elt_llm_query.search import SearchPipeline, SearchResult
 from elt_llm_query.synthesis.calls import ContextWindow, ModelCalls
@@ -91,6 +102,75 @@ def test_the_embedding_reranker_replaces_a_failing_model_and_a_note_reports_the_
     assert ids(found) == ids(find(generation, embedding, settings("embedding")))
     assert "The llm reranker returned no scores: the chunks are ranked by cosine and keywords." in found.notes
     assert "The language model returned no usable score for 4 of 4 chunks." in found.notes
+
+
+class OwnScorer:
+    """A scorer that a user wrote: `make` returns the result for a number of chunks."""
+
+    name, description, notes = "own", "own 1", ()
+
+    def __init__(self, make: Callable[[int], Any]) -> None:
+        self.make = make
+
+    def score(self, _question: str, chunks: Sequence[str], _cancelled: Any = None) -> Any:
+        """Return what `make` returns."""
+        return self.make(len(chunks))
+
+
+@pytest.mark.parametrize(
+    ("make", "note"),
+    [
+        (lambda count: ChunkScores((1.0,) * (count - 1)), "did not work: it returned 3 scores for 4 chunks."),
+        (lambda _count: None, "did not work: its method score returned None, not ChunkScores."),
+        (lambda count: ChunkScores(("high",) * count), "did not work: one of its scores is not a number"),
+        (lambda _count: ChunkScores((1.0, 2.0, math.nan, None)), "1 of 4 scores of the own reranker are not finite"),
+    ],
+)
+def test_a_note_names_an_own_reranker_whose_scores_cannot_be_used(
+    make_generation: MakeGeneration, embedding: FakeEmbedding, make: Callable[[int], Any], note: str
+) -> None:
+    own = ModelReranker(OwnScorer(make))
+    chosen = settings("embedding")
+    with SearchPipeline([make_generation(TEXTS)], [embedding], chosen, make_reranker=lambda _query: own) as pipeline:
+        found = pipeline.search(QUESTION)
+    assert len(found.chunks) == 4
+    assert any(note in shown for shown in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda ranked: ranked[1:], "each given candidate once"),
+        (lambda ranked: ranked[::-1], "the best candidates first"),
+        (lambda ranked: [replace(one, score=math.nan) for one in ranked], "scores from 0 to 1"),
+    ],
+)
+def test_an_own_reranker_that_breaks_the_contract_is_named(
+    make_generation: MakeGeneration,
+    embedding: FakeEmbedding,
+    change: Callable[[list[SearchCandidate]], list[SearchCandidate]],
+    message: str,
+) -> None:
+    class Own(EmbeddingReranker):
+        name = "own"
+
+        def rerank(self, question: str, pools: Sequence[Pool], cancelled: Cancelled | None = None, /) -> RerankResult:
+            return RerankResult(change(list(super().rerank(question, pools, cancelled).candidates)))
+
+    with (
+        SearchPipeline(
+            [make_generation(TEXTS)], [embedding], settings("embedding"), make_reranker=lambda _query: Own()
+        ) as pipeline,
+        pytest.raises(UnusableReply, match=f"The reranker own did not return .*{message}"),
+    ):
+        pipeline.search(QUESTION)
+
+
+def test_a_scorer_without_a_documented_part_and_a_weight_outside_0_to_1_are_refused() -> None:
+    with pytest.raises(UsageError, match="The scorer is an object of type object, not a ChunkScorer"):
+        ModelReranker(object())  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="The weight of a reranker is 5, not a number from 0 to 1"):
+        ModelReranker(OwnScorer(lambda _count: None), 5)
 
 
 def test_rankings_made_while_a_model_fails_are_not_cached(

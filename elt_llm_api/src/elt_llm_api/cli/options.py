@@ -76,6 +76,16 @@ class WholeNumber(click.IntRange):
     name = "whole number"
 
 
+class NamedPath(click.Path):
+    """The type of an option whose value is a path. An empty text, which would be the working directory, is refused."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        """Return the path. Fail with a message for an empty one, such as that of an unset variable."""
+        if value == "":
+            self.fail("The path is empty. Name a path, or leave the option out.", parameter, context)
+        return super().convert(value, parameter, context)
+
+
 def asking_options(function: Function) -> Function:
     """Add the arguments that every question has: its words (quotation marks are optional), collections and profile."""
     words = click.argument(
@@ -120,7 +130,7 @@ where_option = click.option(
 
 def global_options(*, hidden: bool) -> list[click.Option]:
     """Build the options that may precede or follow a command's name. The help lists them unless they are `hidden`."""
-    path = click.Path(path_type=Path)
+    path = NamedPath(path_type=Path)
     config = "Settings file; else config/rag_config.yaml here or in a folder above."
     data_dir = "Folder of the collections; also ELT_LLM_DATA_DIR."
     verbose = "Log to stderr; -vv logs every detail."

@@ -20,6 +20,7 @@ from elt_llm_core.errors import (
     UnknownCollection,
     UsageError,
 )
+from elt_llm_core.utilities import nearest_names
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
@@ -143,10 +144,14 @@ async def _validation_error_response(request: Request, error: Exception) -> JSON
     assert isinstance(error, RequestValidationError)  # noqa: S101 - as above
     mistakes = "; ".join(f"{'.'.join(path)}: {message}" for path, message in mistakes_of(error)[:5])
     message = f"The request does not match its schema: {mistakes}."
-    return _error_response(request, 422, "invalid_request", message, "See /openapi.json")
+    unknown = [one["loc"][1] for one in error.errors() if one["type"] == "extra_forbidden" and len(one["loc"]) == 2]
+    body = getattr(request.scope.get("route"), "body_field", None)
+    known = list(body.field_info.annotation.model_fields) if unknown and body else []
+    hint = f"{nearest_names(unknown[0], known)} See /openapi.json" if known else "See /openapi.json"
+    return _error_response(request, 422, "invalid_request", message, hint)
 
 
-_TYPES = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
+_TYPES = {bool: "a boolean", int: "a number", float: "a decimal", str: "a string", list: "a list", dict: "an object"}
 _Location = tuple[str | int, ...]
 
 
@@ -156,9 +161,26 @@ def mistakes_of(error: RequestValidationError) -> list[tuple[list[str], str]]:
     Where several types are allowed, pydantic lists the mistakes for each of them. Only those for the nearest type are
     returned; if none is near, one message with all types.
     """
-    places = groupby(error.errors(), lambda one: _place_in_body(one, error.body))
+    reported = [{**one, "msg": _json_words(one["msg"])} for one in error.errors()]
+    places = groupby(reported, lambda one: _place_in_body(one, error.body))
     found = (mistake for place, mistakes in places for mistake in _nearest(place, mistakes))
     return [([str(part) for part in location], message) for location, message in found]
+
+
+def mistake_message(mistake: Mapping[str, Any]) -> str:
+    """Return pydantic's message in the words of JSON, with the type of the value, or the reason why JSON is invalid."""
+    message = _json_words(mistake["msg"])
+    if mistake["type"] == "json_invalid":
+        return f"The text is not valid JSON from character {mistake['loc'][-1]}: {mistake['ctx']['error']}"
+    is_type = mistake["type"].endswith("_type") and message.startswith("Input should be ")
+    return f"{message}, not {_TYPES.get(type(mistake['input']), 'null')}" if is_type else message
+
+
+def _json_words(message: str) -> str:
+    message = message.replace("a valid tuple", "a valid list").replace(
+        "Extra inputs are not permitted", "unknown field"
+    )
+    return message.replace("a valid dictionary or object to extract fields from", "an object")
 
 
 def _place_in_body(mistake: Mapping[str, Any], body: Any) -> _Location:
@@ -178,19 +200,23 @@ def _nearest(place: _Location, mistakes: Iterable[Mapping[str, Any]]) -> list[tu
     depth = len(place)
     types = [list(same) for _, same in groupby(mistakes, lambda one: one["loc"][: depth + 1])]
     if len(types) == 1:
-        return [(one["loc"], one["msg"]) for one in types[0]]
+        return [(one["loc"], mistake_message(one)) for one in types[0]]
     near = [same for same in types if len(same[0]["loc"]) > depth + 1 or not same[0]["type"].endswith("_type")]
     if near:
-        return [((*place, *one["loc"][depth + 1 :]), one["msg"]) for one in min(near, key=len)]
+        return [((*place, *one["loc"][depth + 1 :]), mistake_message(one)) for one in min(near, key=len)]
     allowed = " or ".join(dict.fromkeys(same[0]["msg"].removeprefix("Input should be ") for same in types))
     return [(place, f"Input should be {allowed}, not {_TYPES.get(type(types[0][0]['input']), 'null')}")]
 
 
 async def _http_error_response(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101 - as above
-    kind = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "refused")
-    headers = {**(error.headers or {}), **({"allow": allowed_methods(request)} if error.status_code == 405 else {})}
-    return _error_response(request, error.status_code, kind, f"{error.detail}.", "See /openapi.json", headers)
+    path, methods = f"{request.method} {request.scope['path'][:100]}", allowed_methods(request)
+    kind, message, hint = {
+        404: ("not_found", f"There is no route {path}", "GET /v1 lists the routes."),
+        405: ("method_not_allowed", f"There is no route {path}", f"This path accepts {methods}."),
+    }.get(error.status_code, ("refused", error.detail, "See /openapi.json"))
+    headers = {**(error.headers or {}), **({"allow": methods} if error.status_code == 405 else {})}
+    return _error_response(request, error.status_code, kind, f"{message}.", hint, headers)
 
 
 def allowed_methods(request: Request) -> str:

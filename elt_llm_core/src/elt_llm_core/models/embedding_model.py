@@ -11,6 +11,7 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
+from elt_llm_core.errors import UnusableReply
 from elt_llm_core.store.records import EmbeddingFingerprint
 
 
@@ -87,6 +88,23 @@ class EmbeddingModel(BaseEmbedding):
 
     async def _aget_query_embedding(self, query: str) -> list[float]:
         return self._get_query_embedding(query)
+
+
+_TOLERANCE = 0.01  # of the length 1, for models that compute with 16 bits
+
+
+def check_unit_vectors(model: EmbeddingModel, vectors: NDArray[np.float32], count: int) -> NDArray[np.float32]:
+    """Return the vectors of `count` texts. Raises UnusableReply unless they are unit vectors, (count, dimension)."""
+    array, shape = np.asarray(vectors), (count, model.fingerprint.dimension)
+    found = f"an array of shape {array.shape}"
+    if array.shape == shape:
+        lengths = np.linalg.norm(array, axis=1)
+        wrong = lengths[~(np.abs(lengths - 1.0) <= _TOLERANCE)]  # also NaN
+        if not wrong.size:
+            return array
+        found = f"a vector of length {wrong[0]:.4g}"
+    name = f"The embedding model {model.model_name}"
+    raise UnusableReply(f"{name} returned {found}, not {count} vectors of length 1 and dimension {shape[1]}.")
 
 
 class WrappedEmbedding(EmbeddingModel):

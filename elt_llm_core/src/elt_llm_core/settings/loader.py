@@ -168,8 +168,10 @@ def _reason(detail: ErrorDetails, model: type[BaseModel], location: Location) ->
         return detail["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
     if get_origin(field.annotation) is dict and detail["type"] != "dict_type":
         # A name or value within the mapping is wrong, but the field describes only the whole mapping.
-        return "must be a list" if detail["type"] == "list_type" else detail["msg"]
+        return "must be a list" if detail["type"] in {"list_type", "tuple_type"} else detail["msg"]
     allowed = _describe(field.annotation, field.metadata)
+    if detail["type"] == "string_pattern_mismatch":
+        allowed += f" of the form {detail['ctx']['pattern']}"
     meant = nearest_name(str(detail["input"]), _choices(field.annotation))
     return f"must be {allowed}" + (f"; did you mean {meant}?" if meant else "")
 
@@ -192,6 +194,8 @@ def _at(model: type[BaseModel], location: Location) -> tuple[FieldInfo | None, t
     field: FieldInfo | None = None
     current: type[BaseModel] | None = model
     for part in location:
+        if field is not None and get_origin(field.annotation) is dict and part not in (current or model).model_fields:
+            continue  # the name of an entry of a mapping
         if isinstance(part, str) and current is not None:
             field = current.model_fields.get(part)
             current = _nested_model(field.annotation) if field else None
@@ -277,16 +281,18 @@ class LoadedSettings:
         return self.source.parent if self.source else self.project / SETTINGS_FILE.parent
 
 
-def load_settings(config: Path | None, environment: Mapping[str, str], working_directory: Path) -> LoadedSettings:
+def load_settings(
+    config: str | Path | None, environment: Mapping[str, str], working_directory: str | Path
+) -> LoadedSettings:
     """Load the settings from the file `config`. If it is None, load the nearest `config/rag_config.yaml`, if any.
 
     The nearest file is in the working directory or a folder above it. `ELT_LLM_<SECTION>__<KEY>` in the environment
     overrides one value, and `ELT_LLM_DATA_DIR` the data directory. Raises SettingsError, which names the file and line,
     or the variable, of each mistake.
     """
-    here = working_directory.absolute()
+    here = working_directory = Path(working_directory).absolute()
     nearest = (folder / SETTINGS_FILE for folder in (here, *here.parents))
-    source = _resolve(config, here) if config else next((path for path in nearest if path.is_file()), None)
+    source = _resolve(Path(config), here) if config else next((path for path in nearest if path.is_file()), None)
     shown_as = shown_path(source, working_directory) if source else "built-in settings"
     document = read_yaml(source, shown_as) if source else YamlDocument({}, {})
     variables = {

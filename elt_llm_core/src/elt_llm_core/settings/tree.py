@@ -24,6 +24,13 @@ class SettingsSection(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+def _check_not_empty(value: object) -> object:
+    """Return a path or a list of paths. An empty text would be the folder where relative paths start."""
+    if value == "" or (isinstance(value, (list, tuple)) and "" in value):
+        raise ValueError("a path is empty; write it, or leave the key out")
+    return tuple(value) if isinstance(value, list) else value
+
+
 class GroupSettings(SettingsSection):
     """The permissions of a group. The proxy that signs people in names each person's groups in a header."""
 
@@ -158,6 +165,7 @@ class StorageSettings(SettingsSection):
     data_dir: Path | None = key(
         None, "Data directory; unset: `.elt_llm` next to the nearest config folder, or in the working directory."
     )
+    _check_paths = field_validator("data_dir", "dsn_file", "models_dir", mode="before")(_check_not_empty)
     backend: StorageBackend = key("sqlite", "Database of documents and state: a file in data_dir, or a server.")
     dsn_file: Path | None = key(
         None,
@@ -175,6 +183,7 @@ class RemoteSettings(SettingsSection):
     allowed_hosts: tuple[str, ...] = key(
         (), "Hosts that `elt-llm ingest` may read from, such as wiki.example or files.example:8443; for S3 the bucket."
     )
+
     timeout_seconds: int = key(60, "Seconds that listing a source or fetching a file may take.", ge=1, le=3600)
     reader_seconds: int = key(600, "Seconds that a reader of another package may take.", ge=1, le=86400)
 
@@ -187,6 +196,7 @@ class IngestSettings(SettingsSection):
         "Folders that jobs, HTTP and MCP may read; unset: jobs read below the folder of the configuration,"
         " HTTP and MCP read uploads only.",
     )
+    _check_paths = field_validator("roots", mode="before")(_check_not_empty)
     workers: int = key(2, "Processes that read files in parallel.", ge=1, le=32)
     compute: Literal["local", "ray"] = key(
         "local", "Where files are parsed and chunks embedded; ray: on the cluster at ray_address, see docs/ray.md."
@@ -314,7 +324,7 @@ class ChunkingSettings(SettingsSection):
         " parent_child: small chunks to match, larger ones to read.",
     )
     chunk_size: int = key(200, "Maximum tokens of a chunk.", ge=16, le=8192)
-    chunk_overlap: int = key(32, "Maximum tokens that adjacent chunks share.", ge=0, le=4096)
+    chunk_overlap: int = key(32, "Maximum tokens that adjacent chunks share, at most half a chunk.", ge=0, le=4096)
     table_chunk_size: int = key(512, "Maximum tokens of a chunk of table rows.", ge=16, le=8192)
     separators: tuple[str, ...] = key(("\n\n", "\n", ". ", " "), "Separators of the recursive strategy.")
     parent_size: int = key(600, "Maximum tokens of parents in parent_child.", ge=32, le=32768)
@@ -463,6 +473,14 @@ class Settings(SettingsSection):
     answer: AnswerSettings = Field(default_factory=AnswerSettings, description="How answers are written.")
     network: NetworkSettings = Field(default_factory=NetworkSettings, description="Which data may leave the machine.")
     serve: ServeSettings = Field(default_factory=ServeSettings, description="The server.")
+
+    @field_validator("chunking")
+    @classmethod
+    def _check_chunking(cls, chunking: ChunkingSettings) -> ChunkingSettings:
+        size, overlap = chunking.chunk_size, chunking.chunk_overlap
+        if "chunk_overlap" in chunking.model_fields_set and overlap >= size:
+            raise ValueError(f"chunk_overlap ({overlap}) must be less than chunk_size ({size})")
+        return chunking
 
     @field_validator("index")
     @classmethod

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from elt_llm_core.errors import SettingsError
+from elt_llm_core.errors import SettingsError, UsageError
+from elt_llm_core.utilities import check_type
 
 DSN_VARIABLE = "ELT_LLM_DSN"
 StorageBackend = Literal["sqlite", "postgres"]
@@ -49,6 +50,9 @@ class Workspace:
         return found.strip()
 
 
-def as_workspace(place: Path | Workspace) -> Workspace:
-    """Return `place` if it is a workspace. A path is converted to a workspace that uses SQLite in this folder."""
-    return place if isinstance(place, Workspace) else Workspace(place)
+def as_workspace(place: str | Path | Workspace) -> Workspace:
+    """Return `place`, or a workspace that uses SQLite in this folder. Raises UsageError for an empty text or others."""
+    if place == "":
+        raise UsageError("The data directory is empty, which would be the working directory.")
+    check_type("The data directory", place, (str, Path, Workspace), "a path or a Workspace")
+    return place if isinstance(place, Workspace) else Workspace(Path(place))

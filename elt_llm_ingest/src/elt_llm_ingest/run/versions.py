@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.index.builder import GenerationRecipe
-from elt_llm_core.models.embedding_model import EmbeddingModel
+from elt_llm_core.models.embedding_model import EmbeddingModel, check_unit_vectors
 from elt_llm_core.progress import ProgressListener
 from elt_llm_core.settings.tree import Settings
 from elt_llm_core.store.records import (
@@ -216,6 +216,6 @@ def embed_missing(
     vectors = embedding.embed_batches([texts[digest] for digest in batch] for batch in batches)
     for batch in batches:
         with failpoint(Failpoint.EMBED):
-            store.vectors.add(fingerprint, batch, next(vectors))
+            store.vectors.add(fingerprint, batch, check_unit_vectors(embedding, next(vectors), len(batch)))
         progress.advance(len(batch))
     return EmbeddingCounts(new=len(missing), reused=store.nodes.count_texts(indexed) - len(missing))

@@ -15,11 +15,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
-from elt_llm_core.errors import ModelError
+from elt_llm_core.errors import ModelError, UnusableReply, UsageError
 from elt_llm_core.settings.tree import Settings
+from elt_llm_core.utilities import check_type, type_name
 from llama_index.core.llms import LLM
 from numpy.typing import ArrayLike, NDArray
 
@@ -35,6 +36,7 @@ ORDER_SHARE = 0.8
 """Weight of the word-order score relative to the keyword score, whose weight is 1."""
 FOREIGN_WEIGHT = 0.9
 """Least weight of cosines if question and collection are in different languages."""
+_ROUNDING = 1e-9  # by which a score may exceed 1
 CURVE = 0.7
 """Exponent that keeps scores on the scale without word order, for which the confidence was calibrated."""
 
@@ -379,6 +381,7 @@ def _complete(pool: Pool) -> _CompletedPool:
     return _CompletedPool(pool, cosines, keyword_scores)
 
 
+@runtime_checkable
 class Reranker(Protocol):
     """Scores every candidate of every pool (the candidates of one collection), 0 to 1, and merges the pools."""
 
@@ -410,6 +413,7 @@ class ChunkScores:
     notes: tuple[str, ...] = ()
 
 
+@runtime_checkable
 class ChunkScorer(Protocol):
     """A model that scores how well each chunk answers a question."""
 
@@ -487,6 +491,10 @@ class ModelReranker:
     needs_vector = False
 
     def __init__(self, scorer: ChunkScorer, weight: float = 0.5) -> None:
+        """Rank by this scorer. Raises UsageError for a scorer without a documented part, or a weight outside 0..1."""
+        check_type("The scorer", scorer, ChunkScorer, "a ChunkScorer: it has name, description, notes and score")
+        if not 0.0 <= weight <= 1.0:
+            raise UsageError(f"The weight of a reranker is {weight}, not a number from 0 to 1.")
         self.scorer = scorer
         self.weight = weight
         self.name = scorer.name
@@ -527,11 +535,41 @@ class ModelReranker:
         ]
         texts = [f"{node.context}\n{node.text}" if node.context else node.text for node in nodes]
         try:
-            judged = self.scorer.score(question, texts, cancelled)
+            return _usable_scores(self.name, self.scorer.score(question, texts, cancelled), len(texts))
         except ModelError as failure:
             return ChunkScores((None,) * len(texts), (f"The {self.name} reranker did not work: {failure}",))
-        usable = [score if score is not None and math.isfinite(score) else None for score in judged.scores]
-        return ChunkScores(tuple(usable), judged.notes)
+
+
+def _usable_scores(name: str, judged: object, count: int) -> ChunkScores:
+    """Return the scores, with None for one that is not finite, and a note on these. Raises UnusableReply for others."""
+    if not isinstance(judged, ChunkScores):
+        raise UnusableReply(f"its method score returned {type_name(judged)}, not ChunkScores.")
+    if len(judged.scores) != count:
+        raise UnusableReply(f"it returned {len(judged.scores)} scores for {count} chunks.")
+    try:
+        scores = [None if score is None else float(score) for score in judged.scores]
+    except (TypeError, ValueError) as error:
+        raise UnusableReply(f"one of its scores is not a number: {error}.") from error
+    usable = tuple(score if score is not None and math.isfinite(score) else None for score in scores)
+    lost = usable.count(None) - scores.count(None)
+    note = f"{lost} of {count} scores of the {name} reranker are not finite: these chunks get the mean."
+    return ChunkScores(usable, (*judged.notes, note) if lost else judged.notes)
+
+
+def check_ranking(name: str, pools: Sequence[Pool], result: object) -> RerankResult:
+    """Return a reranker's result. Raises UnusableReply if a candidate is missing, or if scores or order are invalid."""
+    if not isinstance(result, RerankResult):
+        raise UnusableReply(f"The reranker {name} returned {type_name(result)}, not a RerankResult.")
+    scores = [one.score for one in result.candidates]
+    given = sorted(one.key for pool in pools for one in pool.candidates)
+    mistakes = {
+        "each given candidate once": given != sorted(one.key for one in result.candidates),
+        "scores from 0 to 1": not all(0.0 <= score <= 1.0 + _ROUNDING for score in scores),
+        "the best candidates first": scores != sorted(scores, reverse=True),
+    }
+    if wrong := [wanted for wanted, is_wrong in mistakes.items() if is_wrong]:
+        raise UnusableReply(f"The reranker {name} did not return {' and '.join(wrong)}.")
+    return result
 
 
 def reranker_identity(reranker: Reranker) -> tuple[str, ...]:

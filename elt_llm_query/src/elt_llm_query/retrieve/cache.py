@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 from elt_llm_core.index.searchable import Searchable
-from elt_llm_core.models.embedding_model import EmbeddingModel, WrappedEmbedding
+from elt_llm_core.models.embedding_model import EmbeddingModel, WrappedEmbedding, check_unit_vectors
 from elt_llm_core.results import QueryResult, RetrievedChunk
 from elt_llm_core.text.outline import Outline
 from numpy.typing import NDArray
@@ -102,11 +102,20 @@ class CachingEmbedding(WrappedEmbedding):
             found.update(zip(new, self._keep(key, new), strict=True))
         return np.stack([vector for text in texts if (vector := found[text]) is not None])
 
+    def embed_question(self, text: str) -> NDArray[np.float32]:
+        """Return the vector of a question, shape (dimension,), which is not cached. Raises the errors of the model."""
+        return _embed_question(self._model, text)
+
     def _keep(self, key: bytes, texts: Sequence[str]) -> NDArray[np.float32]:
-        vectors = self._model.embed_texts(texts)
+        vectors = check_unit_vectors(self._model, self._model.embed_texts(texts), len(texts))
         for text, vector in zip(texts, vectors, strict=True):
             self._kept.put((key, text), vector.copy())
         return vectors
+
+
+def _embed_question(model: EmbeddingModel, text: str) -> NDArray[np.float32]:
+    vector: NDArray[np.float32] = check_unit_vectors(model, np.atleast_2d(model.embed_question(text)), 1)[0]
+    return vector
 
 
 class QueryCaches(Generic[Value]):
@@ -124,7 +133,7 @@ class QueryCaches(Generic[Value]):
         key = embedding.fingerprint.key, question
         vector = self._vectors.get(key)
         if vector is None:
-            vector = embedding.embed_question(question).copy()
+            vector = _embed_question(embedding, question).copy()
             vector.setflags(write=False)
             self._vectors.put(key, vector)
         return vector

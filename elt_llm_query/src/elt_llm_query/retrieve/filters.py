@@ -38,7 +38,7 @@ _OPERATOR = re.compile(r"!=|>=|<=|==|=|>|<|\s(?:not\s)?in\s", re.IGNORECASE)
 _OPERATORS: dict[str, Operator] = {operator: operator for operator in get_args(Operator)} | {"==": "="}
 _NUMBER = re.compile(r"[+-]?\d{1,18}(?:\.\d{0,18})?")
 _DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T\d\d(?::\d\d(?::\d\d)?)?)?)?)?")
-_EXAMPLE = "Write field=value, such as --where year>=2020 or --where 'kind in table,prose'."
+_EXAMPLE = "Write field=value, such as year>=2020 or 'kind in table,prose'."
 
 
 @dataclass(frozen=True)

@@ -280,6 +280,11 @@ def test_failed_tool_calls_have_readable_messages(
             "The argument 'top_k' is invalid: input should be a valid integer, unable to parse string as an integer.",
         ),
         (
+            "ask",
+            {"question": "a", "collections": "samples"},
+            "The argument 'collections' is invalid: input should be a valid list, not a string.",
+        ),
+        (
             "get_span",
             {"collection": "samples", "document": GUIDE, "start": -1},
             "The argument 'start' is invalid: input should be greater than or equal to 0."

@@ -135,19 +135,49 @@ def test_a_question_with_both_a_session_and_a_history_is_refused(one: AnsweringS
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "reason", "hint"),
     [
-        {"question": ""},
-        {"question": "x" * 20_001},
-        {"question": "Why?", "unknown": 1},
-        {"question": "Why?", "strategy": "magic"},
+        ({"question": ""}, "body.question: String should have at least 1 character.", "See /openapi.json"),
+        ({"question": "x" * 20_001}, "body.question: String should have at most 20000 characters.", "See"),
+        ({"question": "Why?", "collection": "a"}, "body.collection: unknown field.", "Nearest: collections"),
+        ({"question": "Why?", "strategy": "magic"}, "body.strategy: Input should be 'dense', 'sparse',", "See"),
+        ({"question": "Why?", "where": "a=b"}, "body.where: Input should be a valid list, not a string.", "See"),
+        (
+            {"question": "Why?", "history": [["a", "b"]]},
+            "body.history.0: Input should be an object, not a list.",
+            "See",
+        ),
+        ([], "body: Input should be an object, not a list.", "See"),
     ],
-    ids=["empty", "too long", "an unknown field", "an unknown strategy"],
 )
-def test_an_invalid_request_is_refused_with_the_reason(one: AnsweringServer, wrong: dict[str, Any]) -> None:
+def test_an_invalid_request_is_refused_with_the_reason(
+    one: AnsweringServer, wrong: object, reason: str, hint: str
+) -> None:
     response = one.server.client.post("/v1/ask", json=wrong)
-    assert response.status_code == 422
-    assert response.json()["error"]["type"] == "invalid_request"
+    error = response.json()["error"]
+    assert (response.status_code, error["type"]) == (422, "invalid_request")
+    assert reason in error["message"]
+    assert error["hint"].startswith(hint)
+
+
+def test_text_that_is_not_json_is_refused_with_the_place_of_the_mistake(one: AnsweringServer) -> None:
+    json_type = {"content-type": "application/json"}
+    error = one.server.client.post("/v1/ask", content='{"question"', headers=json_type).json()["error"]
+    assert "The text is not valid JSON from character 11: Expecting ':' delimiter." in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "message", "hint"),
+    [
+        ("/v1/aks", "There is no route GET /v1/aks.", "GET /v1 lists the routes."),
+        ("/v1/ask", "There is no route GET /v1/ask.", "This path accepts POST."),
+    ],
+)
+def test_an_unknown_route_is_named_with_the_methods_of_its_path(
+    one: AnsweringServer, path: str, message: str, hint: str
+) -> None:
+    error = one.server.client.get(path).json()["error"]
+    assert (error["message"], error["hint"]) == (message, hint)
 
 
 def test_an_unknown_profile_is_refused_and_the_error_contains_no_path_of_the_server(one: AnsweringServer) -> None:

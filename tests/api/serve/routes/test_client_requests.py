@@ -117,9 +117,9 @@ def test_a_picture_in_a_chat_is_refused_with_a_readable_message(quoting: Running
         ({"text": "A gate."}, "input: Input should be a valid string or a valid list, not an object"),
         ("", "input: String should have at least 1 character"),
         ([], "input: List should have at least 1 item after validation, not 0"),
-        (["A gate.", None], "input.1: Input should be a valid string"),
-        ([1, 2, "A gate."], "input.2: Input should be a valid integer"),
-        ([[1], [2, 0.5]], "input.1.1: Input should be a valid integer"),
+        (["A gate.", None], "input.1: Input should be a valid string, not null"),
+        ([1, 2, "A gate."], "input.2: Input should be a valid integer, not a string"),
+        ([[1], [2, 0.5]], "input.1.1: Input should be a valid integer, not a decimal"),
     ],
 )
 def test_a_value_of_the_wrong_type_is_refused_with_one_message_that_fits_the_nearest_allowed_type(
@@ -135,7 +135,7 @@ def test_a_value_of_the_wrong_type_is_refused_with_one_message_that_fits_the_nea
     ("content", "message"),
     [
         (5, "messages.0.content: Input should be a valid string or a valid list, not a number"),
-        ([{"type": "text", "text": 5}], "messages.0.content.0.text: Input should be a valid string"),
+        ([{"type": "text", "text": 5}], "messages.0.content.0.text: Input should be a valid string, not a number"),
     ],
 )
 def test_the_wrong_part_of_a_chat_message_is_named_without_the_types_of_the_schema(

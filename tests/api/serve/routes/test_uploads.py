@@ -210,7 +210,7 @@ def test_refused_uploads_leave_no_file(
     ("body", "status"),
     [
         (form(FIELD), 400),
-        (form(FILE), 400),
+        (form(FILE), 422),
         (form(FIELD.replace("forms", "../forms"), FILE), 400),
         (form(FIELD, FILE, end=""), 400),
         (form(FIELD, FILE)[:-40], 400),

@@ -99,6 +99,17 @@ def test_after_ten_wrong_keys_an_address_is_locked_out_even_with_a_valid_key(sam
     assert after.json()["error"]["type"] == "locked_out"
 
 
+def test_a_refused_key_is_told_from_a_missing_one_with_the_number_of_tries_that_are_left(sample_folder: Path) -> None:
+    with served(sample_folder, token=TOKEN, tries="2", lockout_seconds="300") as running:
+        keys = [{}, {"authorization": "Bearer wrong"}, {"authorization": TOKEN}]
+        messages = [httpx.get(f"{running.address}/ready", headers=one).json()["error"]["message"] for one in keys]
+    assert messages == [
+        "No key was sent.",
+        "The key is wrong. Wrong keys left until this address is locked out for 300 s: 1.",
+        "The key is empty, or not sent as Bearer KEY. Wrong keys left until this address is locked out for 300 s: 0.",
+    ]
+
+
 def test_a_valid_key_does_not_reset_the_count_of_wrong_keys(sample_folder: Path) -> None:
     with served(sample_folder, token=TOKEN, tries="3") as running:
         statuses = [(_status(running, "wrong"), running.client.get("/ready").status_code) for _ in range(3)]

@@ -43,6 +43,12 @@ class Lockout:
             while len(self._failures) > _MAX_CALLERS:
                 self._failures.popitem(last=False)
 
+    def warning(self, address: str) -> str:
+        """Return how many wrong keys of this address are allowed before it is locked out, and for how long."""
+        with self._lock:
+            left = self._tries - len(self._recent(address))
+        return f"Wrong keys left until this address is locked out for {self._seconds:g} s: {max(0, left)}."
+
     def _recent(self, address: str) -> list[float]:
         since = time.monotonic() - self._seconds
         return [moment for moment in self._failures.get(address, ()) if moment > since]
@@ -266,9 +272,13 @@ class AccessGate:
         caller = f"{principal.name if principal else ''}@{network}"
         if (counted or principal is None) and (seconds := self._rate.take(caller)) > 0:
             return _refuse_until(seconds, "too_many_requests", "This caller sends too many requests.")
-        if principal is None:
-            return AccessRefusal(401, "unauthenticated", "A valid key is required.", _KEY_HINT)
-        return principal
+        return principal or self._refuse_key(secret, network)
+
+    def _refuse_key(self, secret: str | None, network: str) -> AccessRefusal:
+        if secret is None:
+            return AccessRefusal(401, "unauthenticated", "No key was sent.", _KEY_HINT)
+        wrong = "The key is wrong." if secret else "The key is empty, or not sent as Bearer KEY."
+        return AccessRefusal(401, "unauthenticated", f"{wrong} {self._lockout.warning(network)}", _KEY_HINT)
 
     def _admit_person(self, person: Principal, network: str, *, counted: bool) -> Principal | AccessRefusal:
         wait = self._rate.take(f"{person.owner}@{network}") if counted else 0

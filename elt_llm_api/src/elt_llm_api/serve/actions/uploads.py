@@ -262,6 +262,8 @@ def _check_fields(form: FormData) -> None:
     if unknown := sorted({name for name in form if name not in ("files", *_TEXT_FIELDS)}):
         hint = f"Send files in the field files, and texts in these: {', '.join(_TEXT_FIELDS)}."
         raise WrongFormField(f"The form has fields that are not read: {', '.join(unknown)[:200]}.", hint=hint)
+    if "collection" not in form:
+        raise WrongFormField("The field collection is missing.", hint="Send the name of a collection in it.")
     for name, value in form.multi_items():
         is_file = isinstance(value, UploadFile)
         if is_file and name != "files":

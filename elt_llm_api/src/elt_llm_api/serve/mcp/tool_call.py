@@ -21,6 +21,7 @@ from starlette.requests import Request
 from elt_llm_api.serve.access.principal import LOCAL, Forbidden, Principal
 from elt_llm_api.serve.actions.questions import LONGEST_QUESTION, CollectionNames
 from elt_llm_api.serve.asgi import PRINCIPAL
+from elt_llm_api.serve.errors import mistake_message
 from elt_llm_api.serve.jobs.kinds import NAME
 from elt_llm_api.serve.services import Services
 
@@ -171,7 +172,7 @@ def _mistake(mistake: ErrorDetails, known: Sequence[str]) -> str:
         return f"The argument '{name}' is missing."
     if mistake["type"] == "extra_forbidden":
         return f"There is no argument '{name}'. {nearest_names(name, known)}".strip()
-    message = mistake["msg"]
+    message = mistake_message(mistake)
     return f"The argument '{name}' is invalid: {message[:1].lower()}{message[1:]}."
 
 

@@ -34,7 +34,7 @@ async def login(request: Request) -> Response:
     gate: AccessGate = request.app.state.gate
     admitted = gate.admit(request.scope, secret)
     if isinstance(admitted, AccessRefusal):
-        message = "The key is wrong." if admitted.status == 401 else f"{admitted.message} {admitted.hint}"
+        message = admitted.message if admitted.status == 401 else f"{admitted.message} {admitted.hint}"
         return _login_page(message, admitted.status, dict(admitted.headers))
     return _redirect("/", secret, request)
 
