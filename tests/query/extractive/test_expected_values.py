@@ -35,6 +35,11 @@ from elt_llm_query.understanding.question import parse_question
         ("What waiting time applies to a new book?", "A new book is lent after three days.", True),
         ("What is the maximum size in megabytes of a scan?", "A scan has at most 300 pages.", False),
         ("What is the maximum size in megabytes of a scan?", "A scan has at most 20 MB.", True),
+        ("How early must I book?", "The desk is open every day.", False),
+        ("How early must I book?", "Book two weeks ahead.", True),
+        ("How often must I book?", "The desk is open every day.", True),
+        ("What's an ILL?", "Books of other houses come by inter-library loan (ILL).", True),
+        ("What's an ILL?", "Some of the loans (ILL) cost nothing.", False),
         ("Wie viele Bücher gibt es?", "Es gibt zwölf Bücher.", True),
     ],
 )

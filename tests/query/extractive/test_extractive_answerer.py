@@ -103,6 +103,15 @@ def test_a_question_for_the_name_of_a_person_is_not_answered_with_certainty_by_a
     assert answers[0].confidence < answers[1].confidence
 
 
+def test_a_name_that_most_chunks_have_is_not_taken_for_the_name_of_a_person() -> None:
+    texts = [f"The treasurer of the Otterclub opens door {number} of the Otterclub." for number in range(4)]
+    chunks = [make_chunk(text, start=100 * number) for number, text in enumerate(texts)]
+    named = [make_chunk("The treasurer of the Otterclub, Ada Brook, opens every door.", start=900), *chunks[1:]]
+    answers = [make_answerer(abstain=True).answer("Who is the treasurer?", found) for found in (chunks, named)]
+    assert answers[0].outcome != "answered"
+    assert answers[0].confidence < answers[1].confidence
+
+
 def test_a_question_for_a_duration_is_answered_by_a_sentence_with_a_period_of_time() -> None:
     answer = make_answerer(abstain=False).answer("How long do loans last?", [make_chunk(LIBRARY)], max_sentences=1)
     assert answer.text == "Loans last three weeks and may be extended twice. [1]"
@@ -262,6 +271,15 @@ def test_a_heading_or_table_header_alone_is_never_an_answer() -> None:
     )
     answer = make_answerer(abstain=False).answer("What are the opening hours of the library?", [make_chunk(text)])
     assert [citation.excerpt for citation in answer.citations] == ["The library opens at nine o'clock."]
+
+
+@pytest.mark.parametrize("line", ["- Opening hours\n- Price list", "17 Opening hours of the library | 131"])
+def test_a_line_with_only_words_of_the_question_and_a_line_of_a_table_of_contents_are_never_an_answer(
+    line: str,
+) -> None:
+    text = f"{line}\n\nIt opens at nine o'clock."
+    answer = make_answerer(abstain=False).answer("What are the opening hours of the library?", [make_chunk(text)])
+    assert not any("pening hours" in citation.excerpt for citation in answer.citations)
 
 
 def test_a_quoted_list_includes_the_sentence_that_introduces_the_list() -> None:

@@ -155,6 +155,53 @@ def test_a_list_is_quoted_whole_if_one_of_its_items_is_the_best_sentence_by_far(
     assert answer.text == document.replace("\n\n", "\n").strip() + " [1]"
 
 
+def test_a_single_item_of_a_list_is_shown_below_the_sentence_that_introduces_the_list() -> None:
+    text = (
+        "The hall may not be let to:\n\n- minors without a guarantor, or\n- clubs that owe rent. They may pay first.\n"
+    )
+    answer = make_answerer(abstain=False).answer("What about a guarantor?", [make_chunk(text)], max_sentences=1)
+    assert answer.text == "The hall may not be let to:\n- minors without a guarantor [1]"
+    assert answer.citations[0].excerpt == "- minors without a guarantor, or"
+
+
+@pytest.mark.parametrize(
+    ("document", "opening", "quoted"),
+    [
+        ("1. Bring:\n   - paper\n   - a pen\n2. Write\n", "1. Bring:", "1. Bring:\n- paper\n- a pen"),
+        (
+            "• Pay, unless:\n\n• one,\n• two, or\n• three.\n• Go.\n",
+            "• Pay, unless:",
+            "• Pay, unless:\n• one,\n• two, or\n• three.",
+        ),
+        (
+            "Bring all of these:\n\n• paper and\n• a pen.\n• a ruler\n",
+            "Bring all of these:",
+            "Bring all of these:\n• paper and\n• a pen.\n• a ruler",
+        ),
+    ],
+)
+def test_a_list_within_an_item_ends_before_the_next_item_of_the_outer_list(
+    document: str, opening: str, quoted: str
+) -> None:
+    question = f"When {opening.strip('1.• :')}?"
+    answer = ask(question, part(opening, document), document=document, outline=Outline())
+    assert answer.text == f"{quoted} [1]"
+
+
+def test_an_announced_list_that_is_too_long_to_be_shown_whole_ends_with_an_ellipsis() -> None:
+    opening = "The following matters depend on the room:"
+    document = f"{opening}\n\n" + "".join(f"- matter {number}, {'x' * 90}\n" for number in range(20))
+    text = ask("When do matters depend?", part(opening, document), document=document, outline=Outline()).text
+    assert text.endswith("\n… [1]")
+    assert "matter 7" in text
+
+
+def test_a_short_opening_of_a_list_is_quoted_with_the_sentence_before_it() -> None:
+    text = "The lamp is old. Clean it with care. In particular:\n\n- Pull the plug.\n- Wait.\n\nRest:\n\n- one\n- two\n"
+    starts = [text[start:end].partition(":")[0] for start, end, _ in lists_of(text, ())]
+    assert starts == ["Clean it with care. In particular", "Rest"]
+
+
 def test_a_quote_that_starts_with_a_term_above_its_indented_definition_contains_the_whole_definition() -> None:
     document = (
         "Strength\n  Abbreviated to Str. Increases the load of the lift\n  and of the stage.\n\nDexterity\n  Speed.\n"
@@ -197,6 +244,7 @@ def test_a_quote_starts_at_the_start_of_its_sentence_even_if_its_chunk_starts_wi
         ('See [leave]({% page "/leave/#(old)" %}) first.', "See leave first."),
         ("Ask [the\ndesk](https://example.org) first.", "Ask the\ndesk first."),
         ("**Press** the __knob__.", "Press the knob."),
+        ("***Press*** it.", "Press it."),
         ("It opened in 1971.[4] It closed.", "It opened in 1971. It closed."),
         ("[4] It closed.", "It closed."),
         ("Even a small system [6] may grow, and a large one [7].", "Even a small system may grow, and a large one."),

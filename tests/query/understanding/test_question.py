@@ -74,6 +74,14 @@ def test_the_kind_of_a_question_and_its_expected_value_are_detected(question: st
     assert (understood.kind, understood.expects) == (kind, expects)
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["Where do the two routes differ?", "Bus versus tram, what's it?", "When do I take the bus rather than the tram?"],
+)
+def test_a_question_for_a_difference_expects_no_date_place_or_definition(question: str) -> None:
+    assert parse_question(question).expects == "any"
+
+
 def test_capitalised_words_codes_and_quotations_in_a_question_are_read_as_names() -> None:
     names = parse_question('Does the Harbour Library lend the "Blue Atlas" to U-14 readers in May?').names
     assert set(names) == {"Harbour Library", "Blue Atlas", "U-14"}

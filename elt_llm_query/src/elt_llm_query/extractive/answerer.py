@@ -72,6 +72,7 @@ _FARTHEST_COMPARED = 0.4  # a sentence about one of two compared things may scor
 _COST_OF_OTHER = 0.1  # of the score, for a sentence that names both compared things
 _READ_CHUNKS = 8  # chunks that are quoted from
 _CLOSEST = 3  # sentences that a refusal cites
+_LONGEST_OPENING = 40  # words of the sentence that is shown above an item of its list
 _LONGEST_SENTENCE = 1000  # characters before a chunk in which its first sentence may start
 _LEAST_LIST = 0.3  # score of a list that is quoted
 _LIST_BEHIND = 0.18  # a quoted list may score this much below the cosine of the best sentence
@@ -406,6 +407,26 @@ def _quote_of(sentence: ScoredSentence, chunk: RetrievedChunk, years: Sequence[s
     return Quote(chunk, start, end)
 
 
+def with_openings(quotes: Sequence[Quote], chosen: Scored, chunks: Sequence[RetrievedChunk]) -> list[Quote]:
+    """Show list items below the sentence that introduces their list ("Bring:"), once for items in a row.
+
+    An item by itself is shown without the "and" or "or" at its end. Long sentences are not added, nor is one that is
+    quoted anyway.
+    """
+    leads = {_quote_of(one, chunks[one.candidate.chunk]).span: one.candidate.lead for one in chosen}
+    shown: list[Quote] = []
+    above = ""
+    for quote in quotes:
+        lead = "" if quote.readable else leads.get(quote.span, "")
+        readable = quote.readable
+        if lead not in ("", above) and len(lead.split()) <= _LONGEST_OPENING:
+            lines = (" ".join(line.split()) for line in (lead, _PATTERNS["joint"].sub("", quote.words)))
+            readable = "" if any(lead in other.words for other in quotes) else strip_syntax("\n".join(lines))
+        shown.append(replace(quote, readable=readable))
+        above = lead
+    return shown
+
+
 def _with_title(quote: Quote) -> Quote:
     """Return the quote as a list item that starts with the title of its document."""
     words = " ".join((quote.readable or strip_syntax(quote.words)).split())
@@ -517,8 +538,8 @@ class ExtractiveAnswerer:
             chosen = chosen or choose_sentences(
                 scored, most, others, twofold=question.twofold, definition=definition, across=across
             )
-        quotes = quoted_spans(reading_order(chosen, chunks), chunks)
-        return [self._completed(quote) for quote in quotes], opening
+        quotes = [self._completed(quote) for quote in quoted_spans(reading_order(chosen, chunks), chunks)]
+        return with_openings(quotes, chosen, chunks), opening
 
     def _with_conflicts(
         self, context: ScoringContext, chunks: Sequence[RetrievedChunk], scored: Scored, quotes: list[Quote]

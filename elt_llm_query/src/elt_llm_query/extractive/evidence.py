@@ -5,15 +5,23 @@ election" with "the party won the election in 1971", or "which rule does not app
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import compress
 
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.text.normalise import fold
 
-from elt_llm_query.extractive.sentence_scores import ScoredSentence, ScoringContext, counted_phrases, has_new_figure
+from elt_llm_query.extractive.sentence_scores import (
+    ScoredSentence,
+    ScoringContext,
+    counted_phrases,
+    expected_value_score,
+    has_new_figure,
+)
 from elt_llm_query.grounding.claims import align_claim, parse_sentence
-from elt_llm_query.grounding.sentences import match_term
+from elt_llm_query.grounding.sentences import match_term, strip_markup
 from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import ParsedQuestion, numbers_of
 
@@ -121,6 +129,8 @@ _COUNTED = re.compile(r"(?<![\d.,])(\d{1,9}) ([^\W\d]+)")
 _YEAR = re.compile(r"1\d\d\d|20\d\d")
 _TIME = "year date day month century decade time season deadline Jahr Datum Tag Monat Jahrhundert Zeit"
 _MOST_PHRASES = 12  # counted phrases that are embedded
+_CAPITALISED = re.compile(r"\b[A-ZÀ-Þ]\w+")
+_FEWEST_COMMON = 4  # chunks that contain a common name
 _NAMELESS = 1.5  # more than for a figure, since names are found more surely
 _DATED = 0.7  # support from which a sentence counts as having a date
 
@@ -217,7 +227,7 @@ def gather_evidence(
         denied_beside=denial_score(context, chosen),
         contradicted=contradiction_score(context, best),
         unreasoned=_unreasoned(question, chosen),
-        valueless=_valueless(context, chosen),
+        valueless=_valueless(context, chosen, chunks),
     )
 
 
@@ -342,11 +352,22 @@ def _unreasoned(question: ParsedQuestion, chosen: Sequence[ScoredSentence]) -> f
     return float(question.kind == "why" and not has_reason)
 
 
-def _valueless(context: ScoringContext, chosen: Sequence[ScoredSentence]) -> float:
+def _common_names(chunks: Sequence[RetrievedChunk]) -> re.Pattern[str]:
+    """Return a pattern for capitalised words of at least half of the chunks, such as the name of the organisation."""
+    counts = Counter(word for chunk in chunks for word in set(_CAPITALISED.findall(f"{chunk.context} {chunk.text}")))
+    common = (word for word, count in counts.items() if count >= max(_FEWEST_COMMON, len(chunks) / 2))
+    return re.compile(rf"\b(?:{'|'.join(common) or '(?!)'})\b")
+
+
+def _valueless(context: ScoringContext, chosen: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]) -> float:
     question = context.question
     # The unit of a figure in a row may be in the head or in the title of the table.
     valued = [sentence for sentence in chosen if sentence.support or sentence.candidate.kind == "row"]
-    if question.expects == "name":  # the name of somebody else is no answer
+    if question.expects == "name":  # the name of somebody else is no answer, nor is that of the subject
+        common = _common_names(chunks)
+        texts = (strip_markup(one.candidate.text) if one.candidate.lead else one.candidate.readable for one in valued)
+        named = [bool(expected_value_score(question, common.sub("", text))) for text in texts]
+        valued = list(compress(valued, named))
         stems = (sentence.stems | context.stems(sentence.candidate.topic) for sentence in valued)
         return _NAMELESS * (not any(_missing_share(context, question.terms, own) < 1.0 for own in stems))
     return float(question.expects_figure and not valued)

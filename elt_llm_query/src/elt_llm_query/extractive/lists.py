@@ -34,11 +34,13 @@ _LONGEST_LIST = 2500  # characters
 _MOST_WORDS_AN_ITEM = 45  # on average; the numbered paragraphs of a law are longer, but do not list things
 _WEIGHT_WHOLE = 0.6  # weight of the cosine with heading and items; the rest is for heading and opening alone
 _COST_OF_RANK = 0.02  # is subtracted from the score for each rank of the chunk
+_MOST_WORDS_OF_SHORT_OPENING = 3
 _MOST_BETWEEN = 12  # pieces of text between two numbered items of one list
 _NUMBER = re.compile(r"\(?(\d{1,3})[.)]\s")
 _FIRST = re.compile(r"[-*•\u2013·]\s|\(?(?:0?[01]|[aAiI])[.)]\s")
 _TERM = re.compile(r"([^\s-][^\n.!?:;,={}]{0,40})\n[ \t]+(?=[A-Z\u00c0-\u00de\"'])")
 _DEFINITION = re.compile(r"[^\n]*(?:\n[ \t]+\S[^\n]*){0,40}")
+_JOINT = re.compile(r"\b(?:and|or|und|oder)$")
 _ALIGNED = re.compile(r"\S(?: {2,}|\t)\S")
 _MARKERS = (re.compile(r"[-*•\u2013·]\s"), _NUMBER, re.compile(r"\(?[a-zA-Z]{1,4}[.)]\s"))
 
@@ -124,7 +126,8 @@ def lists_of(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int, str]]
         after, items = _end_of_list(pieces, position)
         before = pieces[position - 1] if position else None
         opening = before if before and before.kind in ("prose", "item") and before.text.endswith(":") else None
-        start, end = (opening or pieces[position]).start, pieces[after - 1].end
+        start = _start_of_opening(pieces, position - 1) if opening else pieces[position].start
+        end = pieces[after - 1].end
         words = len(text[start:end].split())
         whole = bool(_FIRST.match(pieces[position].text))
         if whole and items >= _FEWEST_ITEMS and end - start <= _LONGEST_LIST and words <= _MOST_WORDS_AN_ITEM * items:
@@ -134,15 +137,31 @@ def lists_of(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int, str]]
             position += 1
 
 
+def _start_of_opening(pieces: Sequence[TextPiece], position: int) -> int:
+    """Return where the opening of a list starts: a short one ("In particular:") belongs to the sentence before it."""
+    opening = pieces[position]
+    short = position and opening.text.endswith(":") and len(opening.text.split()) <= _MOST_WORDS_OF_SHORT_OPENING
+    if short and not opening.new_paragraph and pieces[position - 1].kind == "prose":
+        return pieces[position - 1].start
+    return opening.start
+
+
 def with_announced(quote: Quote, after: str) -> Quote:
     """Extend a quote that ends with a colon ("Bring:") by what it announces. `after` is the text after the quote.
 
     This is the list after it, also in groups with titles ("Minor:"), or else the next sentence or block of lines. A
-    block keeps its lines. The quote stays as it is if the first item or the block is too long.
+    block keeps its lines. The quote stays as it is if the first item or the block is too long. Below a list whose last
+    items do not fit, "…" is shown.
     """
     kept: list[TextPiece] = []
+    lines = quote.chunk.text[: quote.end].rpartition("\n\n")[2].splitlines()
+    own = next((line.lstrip()[0] for line in reversed(lines) if ITEM.match(line.lstrip())), "")
+    cut = False
     for piece in split_pieces(after[: 2 * _LONGEST_ANNOUNCED], ()):
-        if len(quote.words) + piece.end > _LONGEST_ANNOUNCED or not _is_announced(kept, piece):
+        if not _is_announced(kept, piece) or (kept and _ends_inner_list(kept, after, piece, own)):
+            break
+        if len(quote.words) + piece.end > _LONGEST_ANNOUNCED:
+            cut = bool(ITEM.match(piece.text))
             break
         kept.append(piece)
     while kept and kept[-1].text.endswith(":"):
@@ -152,6 +171,9 @@ def with_announced(quote: Quote, after: str) -> Quote:
     start, end = quote.span
     text = quote.words + after[: kept[-1].end]
     widened = quote.chunk.model_copy(update={"text": text, "span": (start, end + kept[-1].end)})
+    if cut:
+        rest = "".join(f"\n{one.text}" if ITEM.match(one.text) else f" {one.text}" for one in kept)
+        return Quote(widened, 0, len(text), strip_syntax(f"{quote.words}{rest}\n…"))
     prose = any(ITEM.match(piece.text) for piece in kept) or _ends_sentence(kept[-1])
     return Quote(widened, 0, len(text), "" if prose else strip_syntax(text))
 
@@ -186,6 +208,19 @@ def _is_announced(before: Sequence[TextPiece], piece: TextPiece) -> bool:
     if before[0].text.endswith(":") and piece.text.endswith(":"):
         return True  # the title of a further group
     return not piece.new_paragraph and (in_list or not _ends_sentence(before[-1]))
+
+
+def _ends_inner_list(items: Sequence[TextPiece], text: str, piece: TextPiece, outer: str) -> bool:
+    """Return whether the next item belongs to the outer list: it is indented less, or "and" or "or" joined the last.
+
+    Lists of web pages are read without indentation. `outer` is the mark of the item that announces the list, if any.
+    """
+    joined = len(items) > 1 and bool(_JOINT.search(items[-2].text)) and _ends_sentence(items[-1])
+    return _indentation(text, piece) < _indentation(text, items[0]) or (joined and piece.text[0] == outer)
+
+
+def _indentation(text: str, piece: TextPiece) -> int:
+    return piece.start - text.rfind("\n", 0, piece.start)
 
 
 def _ends_sentence(piece: TextPiece) -> bool:

@@ -19,6 +19,7 @@ from elt_llm_query.grounding.sentences import (
     count_rival_numbers,
     embed_truncated,
     row_label,
+    strip_markup,
 )
 from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import ParsedQuestion, numbers_of
@@ -36,8 +37,10 @@ _DATE = re.compile(_PATTERNS.part("date").replace("MONTHS", _MONTH))
 _TIME_UNIT = re.compile(rf"{_PATTERNS.part('unit_of_time')}\b")
 _PROPER = re.compile(r"(?<=[\w,;:(] )[\"\u201c(]?[A-ZÀ-Þ][\w'\u2019.-]+|^[A-ZÀ-Þ][\w'\u2019.-]+ [A-ZÀ-Þ]")
 _IS_THE = re.compile(r"\b(?:is|are) (?:also |currently )?(?:the|our|your|its|their)\b")
-# "Board of Directors" is no person, nor does "The" before a capitalised word start a name.
-_NO_NAME = re.compile(r"^The\b|\b(?:Board|Council|Committee|Court|House) of (?:the )?[A-Z]\w+")
+# "Board of Directors" and "DSF" are no persons, nor does "The" before a capitalised word start a name.
+_NO_NAME = re.compile(
+    r"^The\b|\b[A-Z]{2,6}\b|\(see [^)]{1,200}\)|\b(?:Board|Council|Committee|Court|House) of (?:the )?[A-Z]\w+"
+)
 # In German, every noun is capitalised: a name follows another such word, as in "Frau Osterkamp", or "ist".
 _OPENERS = alternatives(word.title() for word in load_language("de").words("sentence_starters"))
 _GERMAN_NAME = re.compile(rf"\b(?!(?:{_OPENERS})\b)(?:[A-ZÀ-Þ][\w'\u2019.-]*:?|heißt|ist|war) ([A-ZÀ-Þ][\w'\u2019-]*)")
@@ -111,6 +114,8 @@ def _date(question: ParsedQuestion, sentence: str) -> float:
 
 
 def _duration(question: ParsedQuestion, sentence: str) -> float:
+    if question.kind != "when":  # "every day" answers how often, but not how long
+        sentence = _PATTERNS["frequency"].sub(" ", fold(sentence))
     folded = fold(sentence)
     if _has_new(_PATTERNS["duration"], question, sentence):
         return 1.0
@@ -143,7 +148,17 @@ _DEFINING = "based|called|composed|concerned|considered|defined|designed|intende
 _NO_PARTICIPLE = rf"(?! (?:not |also |only |already |being )?(?!(?:{_DEFINING})\b)\w+(?:ed|ing)\b)"
 
 
+def _expands(acronym: str, sentence: str) -> bool:
+    """Return whether the sentence has the words that an acronym is short for: "long-term support (LTS)"."""
+    before, found, _ = sentence.partition(f"({acronym})")
+    words = _LETTERS.findall(before)[-len(acronym) :]
+    initials = "".join(word[0] for word in words)
+    return bool(found) and fold(initials) == fold(acronym)
+
+
 def _definition(question: ParsedQuestion, sentence: str) -> float:
+    if any(word.isupper() and len(word) > 1 and _expands(word, sentence) for word in question.surfaces):
+        return 1.0
     subject = "|".join(re.escape(fold(word)) for word in question.surfaces[-3:])
     if not subject:
         return 0.5
@@ -261,7 +276,7 @@ def score_sentences(
     context: ScoringContext, chunks: Sequence[RetrievedChunk], candidates: Sequence[SentenceCandidate]
 ) -> list[ScoredSentence]:
     """Score the most promising candidates, best first; ties by chunk and position."""
-    features = _candidate_features(context, chunks, candidates)
+    features = _candidate_features(context, chunks, _with_other_words(context, candidates))
     # To limit the time for embedding, candidates with few words of the question in weak chunks are dropped.
     promise = [one.coverage + one.around + one.chunk_score + one.support for one in features]
     ranked = sorted(range(len(features)), key=lambda position: -promise[position])
@@ -283,6 +298,13 @@ def score_sentences(
             )
         )
     return sorted(scored, key=lambda one: (-round(one.score, 6), one.candidate.chunk, one.candidate.start))
+
+
+def _with_other_words(context: ScoringContext, candidates: Sequence[SentenceCandidate]) -> Sequence[SentenceCandidate]:
+    """Leave out candidates with no word but those of the question, unless all are such, or it asks for yes or no."""
+    asked = context.stems(context.question.text)
+    telling = [one for one in candidates if not context.stems(strip_markup(one.text)) <= asked]
+    return candidates if context.question.kind == "yes_no" or not telling else telling
 
 
 def _candidate_features(

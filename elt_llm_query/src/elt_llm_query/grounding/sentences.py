@@ -23,6 +23,8 @@ TextPieceKind = Literal["prose", "row", "item", "rule", "heading", "question"]
 
 # "2.1 Fees ..... 9" in a table of contents.
 _LEADERS = re.compile(r"\.(?: ?\.){1,400}+\W{0,9}\d{1,4}$|\.{4,400}$")
+# "2 Fees | 9", a line of a table of contents in the text of a PDF.
+_CONTENTS = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,4} [A-Z][^|\d]{2,100}\| \d{1,4}$")
 _RULE = re.compile(r"^[\s|:+=~*_-]+$")
 _HEADING = re.compile(r"^#{1,6}\s|^[^\n.!?:;|]{1,80}\n[=~^*-]{3,}$")
 _UNDERLINED = re.compile(r"\n[=~^*-]{3,}$")
@@ -42,7 +44,7 @@ _NOT_AFTER_SEE = "".join(
     rf"(?<!\b{word})" for word in ("see", "See", "of", "in", "In", "by", "to", "and", "from", "with")
 )
 _SYNTAX = re.compile(
-    r"\*\*|(?<=[\w.,;:!?)\"'\u201d])\[\d{1,3}\](?!\()|^\[\d{1,3}\] "
+    r"\*{2,3}|(?<=[\w.,;:!?)\"'\u201d])\[\d{1,3}\](?!\()|^\[\d{1,3}\] "
     rf"|(?<=[\w.,;:!?)\"'\u201d]){_NOT_AFTER_SEE} \[\d{{1,3}}\](?=[\s.,;:!?)]|$)"
 )
 _LONGEST_HEADING = 8  # words
@@ -270,6 +272,8 @@ def _chunk_candidates(number: int, chunk: RetrievedChunk) -> Iterator[SentenceCa
     )
     for position, piece in enumerate(pieces):
         if above.update(pieces, position) or not _has_content(piece):
+            continue
+        if not above.header and _CONTENTS.match(piece.text):
             continue
         starts_inside = piece.start == 0 and chunk.span[0] > 0 and piece.text[0].islower()
         ends_inside = piece.kind == "prose" and piece.end == len(chunk.text) and piece.text[-1].isalnum()

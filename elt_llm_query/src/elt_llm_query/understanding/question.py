@@ -131,6 +131,8 @@ def parse_question(question: str, tokeniser: KeywordTokeniser | None = None) -> 
     matches = ((pattern.search(last), kind, expects) for kind, expects, pattern in _KINDS)
     starts = [(match.start(), kind, expects) for match, kind, expects in matches if match]
     _, kind, expects = min(starts, key=lambda one: one[0], default=(0, "other", "any"))
+    if kind in ("when", "where", "what_is") and _PATTERNS["difference_asked"].search(folded):
+        kind, expects = "other", "any"
     terms, surfaces = _content_words(_PATTERNS["asking_phrase"].sub(" ", text), tokeniser)
     counted = _PATTERNS["counted"].search(folded) or _PATTERNS["named_quantity"].search(folded)
     measured: Measure = next((measure for measure, pattern in _MEASURES if pattern.search(folded)), "")
