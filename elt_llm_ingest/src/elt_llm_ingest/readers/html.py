@@ -31,7 +31,7 @@ _UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))  # where a line ma
 _LAYOUT = "table table, td h1, td h2, td h3"
 _LISTS = "td ul, td ol, td pre"
 _LONGEST_CELL = 100  # words, in a table with lists or code
-# At the end of a term, these are enough to tell it from its definition.
+# At the end of a term, these separate it from its definition.
 _CLOSED = (".", ":", ";", ",", "!", "=", "-", "\u2013", "\u2014", "\u2192")
 _QUOTES = "\"'\u2018\u201c\u201e\u00ab ("
 
