@@ -73,7 +73,7 @@ def test_a_nested_definition_list_is_part_of_the_outer_definition_and_its_entrie
     )
     assert _defined(source) == [
         ("kit", "one of \u2022 cup \u2022 plate"),
-        ("roles", "who acts chair leads it"),
+        ("roles", "who acts chair: leads it"),
         ("chair", "leads it"),
     ]
 

@@ -64,7 +64,7 @@ def test_several_terms_share_a_definition_and_several_dd_elements_form_one_defin
 def test_a_definition_includes_its_inner_lists_but_inner_definition_lists_are_separate() -> None:
     source = "<dl><dt>set<dd>one of:<ul><li>a cup<li>a plate</ul><dl><dt>cup<dd>it holds tea</dl><dt>tea<dd>leaves</dl>"
     assert _pairs(_read("html", source)) == [
-        ("set", "one of:\n\n\u2022 a cup\n\u2022 a plate\n\ncup\nit holds tea"),
+        ("set", "one of:\n\n\u2022 a cup\n\u2022 a plate\n\ncup: it holds tea"),
         ("cup", "it holds tea"),
         ("tea", "leaves"),
     ]

@@ -77,8 +77,68 @@ def test_headings_lists_and_tables_of_a_web_page_keep_their_structure(tmp_path: 
 def test_a_list_item_keeps_its_marker_if_its_text_is_in_a_paragraph(tmp_path: Path) -> None:
     source = "<body><ol>\n<li>\n<p>a</p><p>more</p></li>\n<li><p>b</p></li></ol><dl><dt>t<dd><p>d</p></dl>"
     document = _read(tmp_path, source)
-    assert document.text == "1. a\n\nmore\n2. b\n\nt\nd"
-    assert [block.kind for block in document.blocks] == ["list", "prose", "list", "definition", "definition"]
+    assert document.text == "1. a\n\nmore\n2. b\n\nt: d"
+    assert [block.kind for block in document.blocks] == ["list", "prose", "list", "definition"]
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        (
+            "<dl><dt>-v<dt>--verbose<dd><p>Print more.</p><dt>-q<dd>Print <b>less</b>.</dl>",
+            "-v, --verbose: Print more.\n-q: Print less.",
+        ),
+        ("<dl><dt>Since:<dd>1.2</dl>", "Since: 1.2"),
+        ("<dl><dt>Where do I park?<dd>Behind the hall.</dl>", "Where do I park?\nBehind the hall."),
+        ("<dl><dt>1. Aims<dt>2. Scope</dl>", "1. Aims\n\n2. Scope"),
+        ("<dl><dt>1. Aims<dt>2. Scope<dd><dl><dt>Clubs<dd>All.</dl></dl>", "1. Aims\n\n2. Scope\n\nClubs: All."),
+        ("<dl><dt>sep<span class=classifier>str</span><a href='#x'>\u00b6</a><dd>A mark.</dl>", "sep: str: A mark."),
+        ("<div class=note><h3>Note</h3><p>Tea is hot.</p></div><p>More.", "Note: Tea is hot.\n\nMore."),
+    ],
+)
+def test_a_term_and_the_title_of_a_note_are_on_one_line_with_their_text(tmp_path: Path, page: str, text: str) -> None:
+    document = _read(tmp_path, f"<body>{page}")
+    assert document.text == text
+    assert document.sections == ()
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<ol type=a><li>x<li>y</ol>", "a. x\nb. y"),
+        ("<ol class='upperroman simple'><li>x</ol>", "I. x"),
+        ("<ol style='list-style-type: lower-alpha' start=3><li>x</ol>", "c. x"),
+        ("<ol><li>x<li value=4>y<li>z</ol>", "1. x\n4. y\n5. z"),
+        ("<ol class=legislative-list><li>1.0 The club</ol>", "1.0 The club"),
+    ],
+)
+def test_items_have_the_numbers_that_a_browser_shows(tmp_path: Path, page: str, text: str) -> None:
+    assert _read(tmp_path, f"<body>{page}").text == text
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<h2>To &lt;<a href='mailto:x'>a@b.example</a>&gt;<a href='#w'>\u200b</a></h2>", "To <a@b.example>"),
+        ("<table><tr><td>H<sub>2</sub>O<td><code>a</code>, <code>b</code></table>", "H2O | a, b"),
+        ("<table><tr><td>Total<sup>1</sup><td>5<sup><a href='#n'>2</a></sup></table>", "Total 1 | 5[2]"),
+        ("<table><tr><td><p>a</p><p>b</p><td>c<br>d</table>", "a b | c d"),
+        ("<table><tr><th>A<th>B<tr><td>x<td><pre>a\nb</pre><ul><li>c</ul></table>", "A | B\nx | a b \u2022 c"),
+        ("<pre><span>one<br></span><span>two</span><div>three</div></pre>", "one\ntwo\nthree"),
+        ("<p>Daten&shy;schutz in <my-word>one</my-word>line", "Datenschutz in oneline"),
+    ],
+)
+def test_words_are_apart_only_where_a_browser_shows_a_gap(tmp_path: Path, page: str, text: str) -> None:
+    assert _read(tmp_path, f"<body>{page}").text == text
+
+
+def test_footnotes_and_unselected_tabs_are_read_but_links_to_other_pages_are_not(tmp_path: Path) -> None:
+    words = "The words of the page are here. " * 5
+    note = "<aside class='footnote-list'><aside class=footnote role=note><span>[1]</span><p>A note.</p></aside></aside>"
+    tabs = "<div role=tabpanel>first tab</div><div role=tabpanel hidden>second tab</div>"
+    links = "<div class=header><p>Next: <a rel=next>Use</a></p></div><div class=NAVFOOTER>Prev</div>"
+    document = _read(tmp_path, f"<body>{links}<p>{words}</p>{tabs}{note}<aside>advert</aside>")
+    assert document.text == f"{words.strip()}\n\nfirst tab\n\nsecond tab\n\n[1] A note."
 
 
 @pytest.mark.parametrize(

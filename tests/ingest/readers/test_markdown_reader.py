@@ -115,3 +115,8 @@ def test_tildes_in_code_and_link_targets_escaped_tildes_and_tildes_for_about_str
     source = links + "`a ~~b~~` \\~~c~~ about ~~5 or ~~6, ~7~\n\n~~~\n~~d~~ <s>e</s>\n~~~\n\n    ~~f~~\n"
     document = _read(tmp_path, source)
     assert (document.text, document.notes) == (source, ())
+
+
+def test_comments_are_not_read_except_in_code(tmp_path: Path) -> None:
+    source = "Text <!-- fee 10 --> more `<!-- code -->`.\n\n<!-- a:\n\nb -->\n\n```\n<!-- code -->\n```\n\n<!-- open\n"
+    assert _read(tmp_path, source).text == ("Text  more `<!-- code -->`.\n\n\n\n```\n<!-- code -->\n```\n\n<!-- open\n")

@@ -102,3 +102,11 @@ def test_an_underlined_line_within_the_text_of_a_numbered_section_is_not_a_headi
     text = f"The Book\n========\n\n1. Scope\n\n   Words.\n\n2. Terms\n\n{table}3. Annex\n\n   More.\n"
     document = _read(tmp_path, text.encode())
     assert [one.title for one in document.sections] == ["The Book", "1. Scope", "2. Terms", "3. Annex"]
+
+
+def test_lines_in_capitals_above_indented_text_are_the_headings_of_a_manual_page(tmp_path: Path) -> None:
+    page = b"LS(1)\n\nNAME\n       ls - list files\n\nOPTIONS\n       -a\n              all\n\nBUGS\n       Few.\n\n"
+    document = _read(tmp_path, page + b"WARNING\n       Hot.\n")
+    titles = ["NAME", "OPTIONS", "BUGS", "WARNING"]
+    assert [(section.level, section.title) for section in document.sections] == [(2, title) for title in titles]
+    assert _read(tmp_path, b"NAME\n       ls - list files\n\nBUGS\n       Few.\n").sections == ()

@@ -89,3 +89,43 @@ def test_a_quoted_table_row_is_readable_in_the_answer_and_unchanged_in_the_citat
     answer = make_answerer(abstain=False).answer("Who opens the gates?", [make_chunk(table)], max_sentences=1)
     assert answer.text == "Porter: Opens the gates [1]"
     assert answer.citations[0].excerpt == "| Porter | Opens the gates |"
+
+
+OPTIONS = """Arguments of long options are arguments of short ones too.
+  -a, --all           show entries that start with a full stop.
+  -s, --size=UNIT     show sizes; for example,
+                        '--size=M' is for megabytes. See
+                      the list of units
+  -r                  in reverse"""
+
+
+def test_each_line_of_an_aligned_block_is_a_sentence_with_the_lines_that_continue_it() -> None:
+    assert [" ".join(piece.text.split()) for piece in split_pieces(OPTIONS, ())][1:] == [
+        "-a, --all show entries that start with a full stop.",
+        "-s, --size=UNIT show sizes; for example, '--size=M' is for megabytes. See the list of units",
+        "-r in reverse",
+    ]
+    answer = make_answerer(abstain=False).answer("What does --size show?", [make_chunk(OPTIONS)], max_sentences=1)
+    assert answer.text.startswith("-s, --size=UNIT show sizes; for example, '--size=M' is for megabytes.")
+    assert "--all" not in answer.text
+
+
+def test_gaps_in_prose_make_no_aligned_block() -> None:
+    justified = "The old  formatter put gaps\ninto each  line so that it\nended with  the others. It\nis not  aligned."
+    spaced = "One ends here.  Two ends here.\nA row that is.  Three goes on\nand it ends so.  Four."
+    for text in (justified, spaced):
+        assert any("\n" in piece.text for piece in split_pieces(text, ()))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Choose one of [yes | no | never] in the dialogue.",
+        "Run `sort names | uniq` first.",
+        "Run sort names | uniq to see each name once.",
+        "$ sort names | uniq",
+    ],
+)
+def test_a_bar_within_a_sentence_or_command_separates_no_cells(sentence: str) -> None:
+    pieces = split_pieces(f"Name | Fee\nsenior | twelve pounds.\n\n{sentence}", ())
+    assert [piece.kind for piece in pieces] == ["row", "row", "prose"]

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from elt_llm_core.text.languages import languages, load_language, month_numbers, words
 
@@ -49,7 +50,9 @@ ITEM_LINE = re.compile(r"\s*(?:[-*+•–▪◦‣●○■□·]\s|#{1,6}\s|>|\
 NUMBER_LINE = re.compile(
     r"\s*(?:\((?:[a-zA-Z]{1,2}|[ivxIVX]{1,6}|\d{1,3})\)|[a-z][.)]|[ivx]{1,6}[.)]|\d{1,3}[.)]|\d{1,3}(?:\.\d{1,3})+[.)]?)\s+(\S?)"
 )
-TABLE_ROW = re.compile(r"\s*\||[^\n|]*\S \| ")  # with or without | at its ends
+BORDER = re.compile(r"(?<=\S) \| ")  # between two cells of a table row
+PROMPT = re.compile(r"\s*[$%>#] ")  # of a shell, where a bar joins commands
+MOST_BORDERS = 50  # of a line that are checked
 CLOSED_LINE = re.compile(r"\s*(?:#{1,6}\s|\||```|~~~|[=\-_*]{3,}\s*\Z)")
 
 
@@ -85,7 +88,7 @@ def _starts_block(line: str, previous: str) -> bool:
         return True
     if CLOSED_LINE.match(before) or CLOSED_LINE.match(line) or ITEM_LINE.match(line):
         return True
-    if TABLE_ROW.match(before) or TABLE_ROW.match(line):
+    if is_bar_row(before) or is_bar_row(line):
         return True
     # A heading in capitals has several words and at most 80 characters.
     is_capital_heading = len(before) <= 80 and before.isupper() and before[-1] not in ",;:-" and " " in before.strip()
@@ -93,6 +96,23 @@ def _starts_block(line: str, previous: str) -> bool:
         return is_capital_heading
     in_brackets = ")" in match.group()
     return (in_brackets or not match.group(1).islower()) and not _asks_for_number(before, in_brackets)
+
+
+def is_bar_row(line: str) -> bool:
+    """Return whether a line is a table row: it starts with a bar, or has a bar between cells.
+
+    A bar within brackets or quotes, as in "[on | off]", or in a command after a prompt separates no cells.
+    """
+    if "|" not in line or line.lstrip().startswith("|") or PROMPT.match(line):
+        return line.lstrip().startswith("|")
+    borders = islice(BORDER.finditer(line), MOST_BORDERS)
+    return any(not _is_enclosed(line[: it.start()], line[it.end() :]) for it in borders)
+
+
+def _is_enclosed(before: str, after: str) -> bool:
+    pairs = ("[]", "{}", "()", "\u201c\u201d")
+    opened = any(before.count(pair[0]) > before.count(pair[1]) and pair[1] in after for pair in pairs)
+    return opened or (before.count("`") % 2 == 1 and "`" in after)
 
 
 def _asks_for_number(before: str, in_brackets: bool) -> bool:
@@ -107,7 +127,7 @@ def _asks_for_number(before: str, in_brackets: bool) -> bool:
 
 
 def _sentences_of(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    if TABLE_ROW.match(text, start, end):
+    if "|" in text[start:end] and is_bar_row(text[start:end].lstrip().partition("\n")[0]):
         yield from _stripped(text, start, end)
         return
     sentence_start = start

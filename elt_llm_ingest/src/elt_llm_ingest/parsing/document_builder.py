@@ -127,6 +127,11 @@ class DocumentBuilder:
         """The number of blocks that were appended so far."""
         return len(self._blocks)
 
+    @property
+    def last(self) -> Span:
+        """The start and end offset of the text that was appended last."""
+        return self._length - len(self._parts[-1] if self._parts else ""), self._length
+
     def span(self, first: int, stop: int | None = None) -> tuple[int, int] | None:
         """Return the start and end offset of blocks[first:stop] in the text, or None if there are no such blocks."""
         blocks = self._blocks[max(0, first) : stop]
@@ -154,10 +159,10 @@ class DocumentBuilder:
             self._blocks.append(Block(start, self._length, "heading"))
             self._sections.append(Section(start, level, " ".join(text.split())))
 
-    def resume(self, text: str) -> None:
+    def resume(self, text: str, separator: str = " ") -> None:
         """Append further text to the last block, such as the rest of a paragraph that continues on the next page."""
         block = self._blocks[-1]
-        self._append(text.strip(), " ")
+        self._append(text.strip(), separator)
         self._blocks[-1] = Block(block.start, self._length, block.kind, block.header)
 
     def build(

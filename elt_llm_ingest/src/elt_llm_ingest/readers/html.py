@@ -22,12 +22,17 @@ from elt_llm_ingest.parsing.document_builder import (
 )
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument, find_web_address, find_year, known_values
-from elt_llm_ingest.readers.headings import starts_rule
+from elt_llm_ingest.readers.headings import format_number, starts_rule
 
 EMPHASIS = frozenset(("b", "strong", "i", "em", "dfn"))
 _SPACE = re.compile(r"\s+")
-# A table that contains tables, headings or lists serves only for layout.
-_LAYOUT = "table table, td h1, td h2, td h3, td ul, td ol, td pre"
+_UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))  # where a line may break within a word
+# A table that contains tables or headings serves only for layout, and one with lists or code if it has no header row.
+_LAYOUT = "table table, td h1, td h2, td h3"
+_LISTS = "td ul, td ol, td pre"
+_LONGEST_CELL = 100  # words, in a table with lists or code
+# At the end of a term, these separate it from its definition.
+_CLOSED = (".", ":", ";", ",", "!", "=", "-", "\u2013", "\u2014", "\u2192")
 _QUOTES = "\"'\u2018\u201c\u201e\u00ab ("
 
 
@@ -72,7 +77,7 @@ class OpenEmphasis:
 
 def mark_line_terms(builder: DocumentBuilder, pieces: Iterable[LinePiece], marker: str) -> None:
     """Mark the terms of the last block: every `dfn`, and emphasised words at its start (after a list marker)."""
-    offset, _ = builder.span(builder.count - 1) or (0, 0)
+    offset, _ = builder.last
     terms: dict[int, Span] = {}
     lead: Span | None = None
     has_followed = False
@@ -113,7 +118,7 @@ _INLINE_TAGS = frozenset(
         *("img", "ins", "kbd", "label", "mark", "q", "rb", "rp", "rt", "ruby", "s", "samp", "small", "span"),
         *("strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"),
         *("math", "semantics", "mrow", "mstyle", "mpadded", "mi", "mn", "mo", "mtext", "mspace", "mfrac", "msqrt"),
-        *("mroot", "msub", "msup", "msubsup", "munder", "mover", "munderover", "mfenced"),
+        *("mroot", "msub", "msup", "msubsup", "munder", "mover", "munderover", "mfenced", "nobr", "picture"),
     )
 )
 # The signs between the parts of an equation, as Word writes equations in one line: 1/2, x^2, ∑_(i=1)^n.
@@ -126,7 +131,14 @@ _TITLE_CLASSES = {**_TITLES, **{f"oj-{name}": level for name, level in _TITLES.i
 _LABEL_CELL = re.compile(
     r"\(?(?:\d{1,3}(?:\.\d{1,3}){0,3}|[a-zA-Z]{1,2}|[ivxIVX]{1,6})[.)]|\d{1,3}(?:\.\d{1,3}){1,3}|[-–—•·▪◦‣●○■□]"
 )
+_NUMBER_STYLE = re.compile(r"(?<!\w)(lower|upper)-?(alpha|latin|roman)(?!\w)")
+_UNMARKED = re.compile(r"list-style(?:-type)?:\s?none|\blegislative-list\b")
+_NUMBER_NAMES = {"alpha": "Letter", "latin": "Letter", "roman": "Roman"}
+_MOST_TERMS = 40  # of one definition, with the white space between them
 _MOST_SPANNED = 1000  # cells that one cell may cover; HTML allows 65,534 rows
+# The classes of boxes beside the text, as DocBook, Sphinx and MkDocs write them.
+_NOTES = frozenset(("note", "warning", "caution", "tip", "important", "danger", "admonition"))
+_NOTE_NUMBER = re.compile(r"\[\d{1,3}\]")
 _NOTE_LINKS = frozenset(("doc-noteref", "noteref", "footnote-reference", "footnote-ref", "footnoteref"))
 
 
@@ -141,7 +153,10 @@ class HtmlBlockWriter:
         self._bare = ""
         self._numbers: Counter[int] = Counter()
         self._definitions = [DefinitionListMarks(builder.marks)]
-        self._definition_starts: list[int] = []
+        # Of each open dt and dd: the number of blocks before it, and the spans of the text that it continues.
+        self._entries: list[tuple[int, list[Span]]] = []
+        self._part = ""  # the last li, dt or dd, or "note" after the title of a note
+        self._titled = -1  # the number of blocks after a term, or after the title of a note
         self._emphasis = OpenEmphasis()
 
     def write(self, root: LexborNode) -> None:
@@ -152,7 +167,7 @@ class HtmlBlockWriter:
             if leaving:
                 self._leave(node.tag or "")
             elif not self._leaf(node):
-                if node.tag not in _INLINE_TAGS or node.tag in EMPHASIS:
+                if not _is_inline(node) or node.tag in EMPHASIS:
                     self._enter(node)
                     pending.append((node, True))
                 pending += [(child, False) for child in reversed(list(node.iter(include_text=True)))]
@@ -160,7 +175,7 @@ class HtmlBlockWriter:
         self._definitions[-1].end()
 
     def _append(self, text: str) -> None:
-        self._line.append(LinePiece(text, *self._emphasis.current))
+        self._line.append(LinePiece(text.translate(_UNSEEN), *self._emphasis.current))
 
     def _line_text(self) -> str:
         return _SPACE.sub(" ", "".join(piece.text for piece in self._line)).strip()
@@ -173,31 +188,38 @@ class HtmlBlockWriter:
         self._kind, self._tight = "prose", False
         if tag == "dl":
             self._definitions.pop().end()
-        elif tag == "dt":
-            start = self._definition_starts.pop()
-            self._definitions[-1].term(self._builder.span(start, start + 1))
-        elif tag == "dd":
-            self._definitions[-1].body(self._builder.span(self._definition_starts.pop()))
+        elif tag in ("dt", "dd"):
+            count, lines = self._entries.pop()
+            block = self._builder.span(count, count + 1)
+            first = min([*lines[:1], *([block] if block else [])], default=None)
+            if tag == "dt":
+                self._definitions[-1].term(first)
+            else:
+                self._definitions[-1].body(first and (first[0], self._builder.last[1]))
 
     def _enter(self, node: LexborNode) -> None:
         tag = node.tag or ""
         if tag in EMPHASIS:
             self._emphasis.open(tag)
             return
-        if tag in ("p", "div", "td") and self._bare and self._line_text() == self._bare:
-            # This paragraph or cell contains the list item's text, which is written together with the waiting marker.
+        line = self._line_text() if tag in ("p", "div", "td") else ""
+        if line and (line == self._bare or (tag == "p" and _NOTE_NUMBER.fullmatch(line))):
+            # This paragraph or cell contains the item's or footnote's text, which is written with the waiting marker.
+            self._append(" ")
             return
         self._flush()
         if tag == "dl":
             self._definitions.append(DefinitionListMarks(self._builder.marks))
+            self._titled = -1
         elif tag in ("dt", "dd"):
-            self._definition_starts.append(self._builder.count)
+            self._entries.append((self._builder.count, []))
+            self._titled = self._titled if tag == "dd" or _shares_definition(node) else -1
         if tag == "tr" and (label := _item_label(node)):
             self._kind, self._tight = "list", False
             self._append(f"{label} ")
             self._bare = label
         elif tag in _ITEM_TAGS:
-            self._kind = _ITEM_TAGS[tag]
+            self._kind, self._part = _ITEM_TAGS[tag], tag
             self._tight = tag == "dd" or _follows_item(node)
             marker = self._marker(node)
             self._append(marker)
@@ -210,10 +232,12 @@ class HtmlBlockWriter:
             return ""
         if parent is None or parent.tag != "ol":
             return "\u2022 "
-        self._numbers[parent.mem_id] += 1
-        start = parent.attributes.get("start") or "1"
-        first = int(start) if start.isdecimal() and len(start) < 9 else 1
-        return f"{first + self._numbers[parent.mem_id] - 1}. "
+        if _UNMARKED.search(f"{parent.attributes.get('style') or ''} {parent.attributes.get('class') or ''}"):
+            return ""  # the text of the items has the numbers
+        numbers, key = self._numbers, parent.mem_id
+        own = node.attributes.get("value") or (parent.attributes.get("start") if key not in numbers else "") or ""
+        numbers[key] = int(own) if own.isdecimal() and len(own) < 9 else numbers[key] + 1
+        return f"{format_number(numbers[key], _number_style(parent))}. "
 
     def _leaf(self, node: LexborNode) -> bool:
         """Write a node as a whole and return True, or return False if its children must be written one by one."""
@@ -224,18 +248,22 @@ class HtmlBlockWriter:
             self._append(mark)
         elif tag == "br":
             self._flush(tight=True)
+        elif _is_note_title(node):
+            self._flush()
+            self._builder.add(_single_line(node))
+            self._part, self._titled = "note", self._builder.count
         elif tag in _HEADING_TAGS:
             self._flush()
             self._builder.add_heading(_single_line(node), _HEADING_TAGS[tag])
         elif tag == "pre":
             self._flush()
-            self._builder.add(node.text().strip("\n").expandtabs(4), "code")
+            self._builder.add(_joined_text(node, "\n").strip("\n").expandtabs(4), "code")
         elif tag == "p" and (level := _title_level(node)):
             self._flush()
             self._builder.add_heading(_single_line(node), level)
         elif tag in ("td", "th") and _is_item_label(node):
             return True  # The label was written together with its row.
-        elif tag == "table" and node.css_first(_LAYOUT) is None and not _is_list(node):
+        elif tag == "table" and not _is_layout(node) and not _is_list(node):
             self._flush()
             self._write_table(node)
         else:
@@ -249,9 +277,20 @@ class HtmlBlockWriter:
             self._emphasis.end_line()
         if text and text not in (self._bare, "\u00b6"):
             kind: BlockKind = "rule" if self._kind == "prose" and starts_rule(text[:80]) else self._kind
-            self._builder.add(text, kind, tight=self._tight)
+            if self._titled == self._builder.count and (self._kind == "definition" or self._part == "note"):
+                self._builder.resume(text, self._joint())
+            else:
+                self._builder.add(text, kind, tight=self._tight)
             self._tight = tight
             mark_line_terms(self._builder, line, self._bare)
+            if self._entries:
+                self._entries[-1][1].append(self._builder.last)
+            is_term = self._kind == "definition" and self._part == "dt" and not text.endswith("?")
+            self._titled = self._builder.count if is_term else -1
+
+    def _joint(self) -> str:
+        """Return what joins a line to the term above it: "Term: definition", "term, second term: definition"."""
+        return ", " if self._part == "dt" else " " if self._builder.end.endswith(_CLOSED) else ": "
 
     def _write_table(self, table: LexborNode) -> None:
         """Append the rows of a table as `cell | cell`. A row of header cells is the header of the rows below it."""
@@ -268,6 +307,32 @@ class HtmlBlockWriter:
             is_header = len(cells) > 1 and all(cell.tag == "th" for cell in cells)
             self._builder.add(text, "table", header="" if is_header else header, tight=not first)
             header, first = text if is_header else header, False
+
+
+def _is_note_title(node: LexborNode) -> bool:
+    """Return whether an element is the title of a box such as "Note". No section starts there."""
+    if "admonition-title" in (node.attributes.get("class") or "").split():
+        return True
+    parent = node.parent if node.tag in _HEADING_TAGS else None
+    return parent is not None and not _NOTES.isdisjoint((parent.attributes.get("class") or "").split())
+
+
+def _shares_definition(term: LexborNode) -> bool:
+    """Return whether text follows a term and the terms right after it. In tables of contents, it does not."""
+    node: LexborNode | None = term
+    for _ in range(_MOST_TERMS):
+        node = node.next if node is not None else None
+        if node is None or node.tag == "dd":
+            break
+    inner = next((child for child in node.iter() if child.tag), None) if node is not None and node.tag == "dd" else node
+    return node is not None and node.tag == "dd" and (inner is None or inner.tag != "dl")
+
+
+def _number_style(ordered: LexborNode) -> str:
+    """Return how the items of an ordered list are numbered, such as "a" or "lowerRoman"."""
+    attributes = ordered.attributes
+    style = _NUMBER_STYLE.search(f"{attributes.get('style') or ''} {attributes.get('class') or ''}".casefold())
+    return (attributes.get("type") or "1") if style is None else f"{style[1]}{_NUMBER_NAMES[style[2]]}"
 
 
 def _title_level(paragraph: LexborNode) -> int:
@@ -287,6 +352,15 @@ def _is_item_label(cell: LexborNode) -> bool:
     row = cell.parent
     first = next((one for one in row.iter() if one.tag in ("td", "th")), None) if row is not None else None
     return first is not None and row is not None and first.mem_id == cell.mem_id and bool(_item_label(row))
+
+
+def _is_layout(table: LexborNode) -> bool:
+    """Return whether a table only arranges parts of a page, so that its cells are not read as rows."""
+    if table.css_first(_LAYOUT) is not None or table.css_first(_LISTS) is None:
+        return table.css_first(_LAYOUT) is not None
+    first = table.css_first("tr")
+    names = [cell.tag for cell in first.iter() if cell.tag in ("td", "th")] if first else []
+    return len(names) < 2 or "td" in names or any(_count_words(cell) > _LONGEST_CELL for cell in table.css("td"))
 
 
 def _is_list(table: LexborNode) -> bool:
@@ -328,14 +402,47 @@ def _span_of(cell: LexborNode, name: str) -> int:
 
 def _note_mark(link: LexborNode) -> str:
     """Return a mark such as `[1]` for a link to a note if the link's text is a number, else ""."""
-    attributes = link.attributes
+    attributes, parent = link.attributes, link.parent
+    raised = parent is not None and parent.tag == "sup" and (attributes.get("href") or "").startswith("#")
     roles = (attributes.get("role") or attributes.get("epub:type") or "", *(attributes.get("class") or "").split())
-    text = link.text().strip() if _NOTE_LINKS.intersection(roles) else ""
+    text = link.text().strip() if raised or _NOTE_LINKS.intersection(roles) else ""
     return f"[{text}]" if text.isdecimal() else ""
 
 
 def _single_line(node: LexborNode) -> str:
-    return _SPACE.sub(" ", node.text(separator=" ")).replace("\u00b6", "").strip()
+    return _SPACE.sub(" ", _joined_text(node, " ").translate(_UNSEEN)).replace("\u00b6", "").strip()
+
+
+def _joined_text(root: LexborNode, separator: str) -> str:
+    """Return the text of an element as a browser shows it, with a separator between lines, such as those of `div`."""
+    parts: list[str] = [""]
+    pending: list[LexborNode | str] = [root]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, str):
+            parts += [node] if not parts[-1].endswith(node) else []
+        elif node.tag == "-text":
+            parts.append(node.text_content or "")
+        elif node.tag == "br":
+            parts.append(separator)
+        elif node.tag == "a" and (mark := _note_mark(node)):
+            parts.append(mark)
+        else:
+            inner = list(node.iter(include_text=True))
+            apart = [] if _is_inline(node) or node.mem_id == root.mem_id else [separator]
+            sign = "\u2022 " if node.tag == "li" else " " if _is_note_number(node, parts[-1]) else ""
+            pending += [*apart, *reversed(inner), *([sign] if sign and separator == " " else []), *apart]
+    return "".join(parts)
+
+
+def _is_note_number(node: LexborNode, before: str) -> bool:
+    """Return whether a raised number is not part of the word before it: "Total" with a raised 1, but not m2."""
+    return node.tag == "sup" and len(before) > 2 and before[-3:].isalpha() and node.text().strip().isdecimal()
+
+
+def _is_inline(node: LexborNode) -> bool:
+    """Return whether an element does not start a new line. A page's own elements, such as `my-word`, do not either."""
+    return node.tag in _INLINE_TAGS or "-" in (node.tag or "")
 
 
 def _follows_item(node: LexborNode) -> bool:
@@ -396,10 +503,17 @@ _BARE_ELEMENT = re.compile(
 _HIDDEN = "script, style, noscript, template, svg, math annotation, iframe, object, select, button, input, textarea"
 _STRUCK = "del, s, strike, [style*=line-through i]"
 _BOILERPLATE = (
-    "nav, aside, footer, form, [hidden], [aria-hidden=true], [role=navigation], [role=search], [role=banner], "
-    "[role=contentinfo], [role=complementary], a.headerlink, .mw-editsection, .sphinxsidebar, .navbox, "
-    ".navheader, .navfooter, .docnav"  # DocBook: "Prev", "Up", "Next"
+    "nav, aside, footer, form, [hidden]:not([role=tabpanel]), [aria-hidden=true], [role=navigation], "
+    "[role=search], [role=banner], [role=contentinfo], [role=complementary], "
+    "a.headerlink, .mw-editsection, .sphinxsidebar, .navbox, .prev-next-area, .linenos, .linenodiv, .lineno, "
+    "[class=navheader i], [class=navfooter i], .docnav, "  # DocBook: "Prev", "Up", "Next"
+    ".header:has([rel=next], [rel=prev], [rel=up]), table.header:has(a[title]), .nav-panel"  # Texinfo
 )
+# Asides that belong to the text: footnotes and boxes.
+_ASIDES = (
+    "aside[role=note], aside[role^=doc-], aside[class*=note], aside[class*=admonition], main aside, [role=main] aside"
+)
+_ANCHORS = frozenset("\u00b6#\u00a7\uf0c1")  # the texts of links from a heading or term to itself
 _MAIN = "main, [role=main]"
 # The main element must contain this share of the page's words. Otherwise the whole page is read.
 _LEAST_SHARE = 0.4
@@ -414,7 +528,7 @@ class HtmlReader(DocumentReader):
     """Reads .html, .htm and .xhtml files. Files to which a page refers are not read."""
 
     name: ClassVar[str] = "html"
-    version: ClassVar[int] = 8
+    version: ClassVar[int] = 9
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is not text."""
@@ -483,11 +597,14 @@ def visible_part(tree: LexborHTMLParser) -> LexborNode | None:
     body = tree.body
     if body is None:
         return None
-    filled = write_entries(body)
+    filled = write_entries(body) | {node.mem_id for node in body.css(_ASIDES)}
     _remove(_innermost_first(body, _HIDDEN))
     total = _count_words(body)
     boilerplate = (node for node in _innermost_first(body, _BOILERPLATE) if node.mem_id not in filled)
     _remove(node for node in boilerplate if _count_words(node) <= _LEAST_SHARE * total)
+    _remove(it for it in _innermost_first(body, 'a[href^="#"]') if it.text().translate(_UNSEEN).strip() in _ANCHORS)
+    for kind in body.css("dt .classifier")[:_MOST_REMOVED]:
+        kind.insert_before(": ")  # Sphinx's style sheet writes it
     _remove(item for item in map(_language_switch_item, _innermost_first(body, "li > a[hreflang]")) if item)
     mains = body.css(_MAIN) or body.css("article")
     if len(mains) == 1 and _count_words(mains[0]) >= _LEAST_SHARE * _count_words(body):

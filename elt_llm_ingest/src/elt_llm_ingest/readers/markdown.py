@@ -116,6 +116,8 @@ _STRUCK = re.compile(
     r"<(del|s|strike)(?:\s[^<>]{0,200})?>(?:[^<]++|<(?!/?\2\b))++</\2>)( ?)",
     re.IGNORECASE,
 )
+# Code, or a comment. One that is not closed takes all that follows, so that the time is linear.
+_COMMENT = re.compile(r"`[^`]{1,500}`|<!--(?:[^-]++|-(?!->))*+(?:-->|\Z)")
 _CELL_BORDER = re.compile(r"(?<!\\)\|")
 _MARKERS = re.compile(r"(?:[\s>]|(?:[-+*]|\d{1,9}[.)])(?!\S))*+")  # of quotes and list items, at the start of a line
 _MARKERS_REACH = 100  # characters before struck-out text that are searched for the start of its line
@@ -142,6 +144,20 @@ def remove_struck_text(text: str) -> str:
     return "\n".join(lines)
 
 
+def remove_comments(text: str) -> str:
+    """Remove `<!-- comments -->`, which no reader of the rendered text sees, except in code."""
+    lines = text.split("\n")
+    tokens = MarkdownIt("commonmark").enable("table").disable("inline").parse(text) if "-->" in text else []
+    for token in reversed(tokens):
+        if token.map and token.type in ("inline", "html_block"):
+            first, last = token.map
+            source = "\n".join(lines[first:last])
+            kept = _COMMENT.sub(lambda found: "" if found[0].endswith("-->") else found[0], source)
+            if kept != source:
+                lines[first:last] = [line for line in kept.split("\n") if line.strip()] or [""]
+    return "\n".join(lines)
+
+
 def _without_struck(source: str, *, in_table: bool, in_html: bool) -> str:
     """Return the source without struck-out text. What follows it does not become a list item, heading or quotation."""
 
@@ -163,12 +179,13 @@ _MARKS = re.compile(r"[*`]|\{#[\w-]{1,100}\}|(?<!\w)_|_(?!\w)")
 class MarkdownReader(DocumentReader):
     """Reads .md files. Front matter becomes metadata and is excluded from the text, so that no answer quotes it.
 
-    The text is the source below the front matter, without embedded pictures (`data:` addresses) and struck-out text. A
-    title in the front matter becomes the first heading, unless the text starts with a heading of the first level.
+    The text is the source below the front matter, without embedded pictures (`data:` addresses), struck-out text and
+    comments. A title in the front matter becomes the first heading, unless the text starts with a heading of the first
+    level.
     """
 
     name: ClassVar[str] = "markdown"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is not text."""
@@ -181,7 +198,7 @@ def markdown_document(source: str, name: str) -> ParsedDocument:
     """Parse a Markdown source. `name` is the title if neither front matter nor a heading provides one."""
     whole = remove_inline_images(source.replace("\f", "\n"))
     body, values = split_front_matter(whole)
-    source = whole[body:].lstrip("\n") if body else whole
+    source = remove_comments(whole[body:].lstrip("\n") if body else whole)
     text = remove_struck_text(source)
     notes = () if text == source else (STRUCK_OUT,)
     if (named := values.get("title")) and not _has_title_line(text):

@@ -1,4 +1,4 @@
-"""Read plain text: paragraphs, underlined and numbered headings, and pages separated by form feeds."""
+"""Read plain text: paragraphs, underlined, numbered and capital headings, and pages separated by form feeds."""
 
 from pathlib import Path
 from typing import ClassVar
@@ -15,6 +15,10 @@ _MIN_UNDERLINED = 3
 # If a text has this many numbered headings, all its headings are numbered: an underlined line with a deeper indentation
 # is a table's header row, or a caption.
 _MIN_NUMBERED = 3
+_MIN_CAPITALS = 3  # headings in capitals, such as NAME, SYNOPSIS and OPTIONS
+_LEAST_INDENT = 3  # columns of the text below them
+_SHORTEST_CAPITALS, _LONGEST_CAPITALS = 4, 60  # characters
+_LEVEL_OF_CAPITALS = 2  # the first level is that of a title, which names the document
 _ENOUGH = 20  # characters; an underline may be shorter than its heading if it has this length
 
 
@@ -22,7 +26,7 @@ class PlainTextReader(DocumentReader):
     """Reads .txt, .text and .rst files. The text is unchanged, except that form feeds become line ends."""
 
     name: ClassVar[str] = "plain"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is not text."""
@@ -45,6 +49,7 @@ class _Outline:
         self.underlines: list[str] = []  # the styles of underlined headings, by level
         self.boxes: frozenset[str | None] = frozenset()  # the characters of lines both above and below a heading
         self.is_underlined = False
+        self.has_capitals = False  # whether lines in capitals above indented text are headings, as in manual pages
         self.numbered_indent: int | None = None  # the smallest one, in a text with numbered headings
 
     def parse(self) -> tuple[tuple[Block, ...], tuple[Section, ...]]:
@@ -54,6 +59,7 @@ class _Outline:
         numbered = [lines[0] for lines in paragraphs if len(lines) == 1 and numbered_level(self._line(lines[0]))]
         if len(numbered) >= _MIN_NUMBERED:
             self.numbered_indent = min(map(self._indent, numbered))
+        self.has_capitals = not self.is_underlined and sum(map(self._has_capital_title, paragraphs)) >= _MIN_CAPITALS
         for lines in paragraphs:
             self._body(lines[self._heading_lines(lines) :])
         return tuple(self.blocks), tuple(self.sections)
@@ -64,12 +70,25 @@ class _Outline:
             count = 3 if underline_character(self._line(lines[0])) and len(lines) > 2 else 2
         elif len(lines) == 1 and not self.is_underlined and (level := numbered_level(self._line(lines[0]))):
             count = 1
+        elif self.has_capitals and self._has_capital_title(lines):
+            level, count = _LEVEL_OF_CAPITALS, 1
         else:
             return 0
         titles = [self._line(line).strip() for line in lines[:count] if not underline_character(self._line(line))]
         self.sections.append(Section(lines[0][0], level, " ".join(" ".join(titles).split())))
         self.blocks.append(Block(lines[0][0], lines[count - 1][1], "heading"))
         return count
+
+    def _has_capital_title(self, lines: list[tuple[int, int]]) -> bool:
+        """Return whether a paragraph starts with a line in capitals above indented text, such as "OPTIONS"."""
+        title = self._line(lines[0])
+        indented = len(lines) > 1 and self._indent(lines[0]) == 0 and self._indent(lines[1]) >= _LEAST_INDENT
+        return (
+            indented
+            and title.isupper()
+            and _SHORTEST_CAPITALS <= len(title) <= _LONGEST_CAPITALS
+            and title[-1] not in ".,;:"
+        )
 
     def _may_be_underlined(self, line: tuple[int, int]) -> bool:
         """Return whether the indentation of a line allows that it is an underlined heading.

@@ -2,11 +2,12 @@
 
 import math
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from elt_llm_core.index.searchable import Searchable
 from elt_llm_core.models.embedding_model import EmbeddingModel
 from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.text.normalise import fold
-from elt_llm_core.text.sentences import sentence_spans
+from elt_llm_core.text.sentences import is_bar_row, sentence_spans
 from numpy.typing import NDArray
 
 from elt_llm_query.retrieve.query_variant import stem_weight
@@ -47,6 +48,10 @@ _SYNTAX = re.compile(
     r"\*{2,3}|(?<=[\w.,;:!?)\"'\u201d])\[\d{1,3}\](?!\()|^\[\d{1,3}\] "
     rf"|(?<=[\w.,;:!?)\"'\u201d]){_NOT_AFTER_SEE} \[\d{{1,3}}\](?=[\s.,;:!?)]|$)"
 )
+_BAR_IN_SENTENCE = re.compile(r"[^\s|.!?:;] \| [a-z]")
+_LINE = re.compile(r"[^\n]*+\n?")
+_GAP = re.compile(r"(?<=[^\s.!?:]) {2,}(?=\S)")
+_FEWEST_ALIGNED = 3  # lines
 _LONGEST_HEADING = 8  # words
 _KEPT_FREQUENCIES = 10_000  # stems
 
@@ -68,6 +73,12 @@ def split_pieces(text: str, titles: Collection[str]) -> list[TextPiece]:
     `titles` are the known headings of the document.
     """
     spans = [piece for span in sentence_spans(text) for piece in split_table_rows(text, span)]
+    blocks = list(_aligned_blocks(text))
+    if blocks:
+        starts = [entries[0][0] for entries in blocks]
+        ends = [entries[-1][1] for entries in blocks]
+        spans = [one for one in spans if bisect_right(starts, one[0]) == bisect_right(ends, one[0])]
+        spans = sorted([*spans, *(entry for entries in blocks for entry in entries)])
     known = {_bare_title(title) for title in titles} - {""}
     pieces: list[TextPiece] = []
     for position, (start, end) in enumerate(spans):
@@ -75,6 +86,10 @@ def split_pieces(text: str, titles: Collection[str]) -> list[TextPiece]:
         after = text[end : spans[position + 1][0]] if position + 1 < len(spans) else ""
         following = text[slice(*spans[position + 1])] if position + 1 < len(spans) else ""
         kind = _piece_kind(text[start:end])
+        if kind == "row" and _has_bar_in_sentence(text[start:end]):
+            previous = text[slice(*spans[position - 1])] if position else ""
+            beside = (previous, before), (following, after)
+            kind = kind if any(is_table_row(row) and gap.count("\n") < 2 for row, gap in beside) else "prose"
         apart = before.count("\n") > 1
         alone = apart and after.count("\n") > 1
         over_table = "\n" in after and is_table_row(following)
@@ -101,7 +116,45 @@ def is_table_row(text: str) -> bool:
 
     A tab between the mark of a list item and its text does not separate cells.
     """
-    return text.lstrip().startswith("|") or text.count(" | ") >= 1 or "\t" in ITEM.sub("", text.strip())
+    return is_bar_row(text) or "\t" in ITEM.sub("", text.strip())
+
+
+def _has_bar_in_sentence(text: str) -> bool:
+    """Return whether a line with a bar can be a sentence, such as "Run a | b now.", if no table row is beside it."""
+    return text.endswith((".", "!", "?")) and not text.startswith("|") and bool(_BAR_IN_SENTENCE.search(text))
+
+
+def _aligned_blocks(text: str) -> Iterator[list[tuple[int, int]]]:
+    """Yield the spans of the entries of each paragraph whose lines have a column that is aligned with blanks.
+
+    An entry is a line with the lines that continue it: those further to the right without a gap, and those that start
+    in its second column.
+    """
+    apart = groupby(_LINE.finditer(text) if "  " in text else (), lambda line: not line.group().strip())
+    for lines in (list(lines) for blank, lines in apart if not blank):
+        columns = [_second_column(line.group()) for line in lines]
+        common = Counter(column for column in columns if column).most_common(1)
+        column, count = common[0] if common else (0, 0)
+        continuing = sum(not line.group()[:column].strip() for line in lines) if count > 1 else 0
+        if len(lines) < _FEWEST_ALIGNED or count + continuing <= len(lines) / 2:
+            continue
+        entries: list[tuple[int, int]] = []
+        first = column = 0
+        for line, second in zip(lines, columns, strict=True):
+            indent = len(line.group()) - len(line.group().lstrip())
+            start, end = line.start() + indent, line.start() + len(line.group().rstrip())
+            if entries and (indent >= column > 0 or (not second and indent > first)):
+                entries[-1] = (entries[-1][0], end)
+            else:
+                entries.append((start, end))
+                first, column = indent, second
+        yield entries
+
+
+def _second_column(line: str) -> int:
+    """Return where the text after the first gap of a line starts, or 0 if it has no gap. A sentence may end in one."""
+    gap = _GAP.search(line)
+    return gap.end() if gap else 0
 
 
 def split_table_rows(text: str, span: tuple[int, int]) -> Iterator[tuple[int, int]]:

@@ -94,7 +94,7 @@ class EmailReader(ContainerReader):
     """Reads .eml files. The text consists of subject, sender, recipients, date and body; attachments are parts."""
 
     name: ClassVar[str] = "email"
-    version: ClassVar[int] = 7
+    version: ClassVar[int] = 8
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it has no e-mail headers."""
@@ -181,7 +181,7 @@ class OutlookReader(ContainerReader):
     """Reads .msg files. The text consists of subject, sender, recipients, date and body; attachments are parts."""
 
     name: ClassVar[str] = "outlook"
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is damaged, or not an Outlook message."""
