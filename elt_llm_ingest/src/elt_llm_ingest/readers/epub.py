@@ -127,7 +127,7 @@ class EpubReader(DocumentReader):
     """Reads .epub files. If a chapter has no heading, its title in the table of contents becomes the heading."""
 
     name: ClassVar[str] = "epub"
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is damaged, unsafe or protected against copying."""
