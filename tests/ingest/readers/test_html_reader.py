@@ -208,6 +208,30 @@ def test_the_text_of_a_spanning_table_cell_is_repeated_in_every_cell_that_it_cov
     assert _read(tmp_path, source).text == ("Region | Fee | Fee\nNorth | 5 | 6\nNorth | 7 | 8\nPrices in pounds")
 
 
+def test_figures_and_their_signs_in_columns_of_their_own_are_one_cell_below_the_name_of_their_column(
+    tmp_path: Path,
+) -> None:
+    source = (
+        "<body><table><tr><td colspan=3>(in millions)<td><td colspan=7>Years ended May 31</tr>"
+        "<tr><td colspan=3><td><td colspan=3>2024<td><td colspan=3>2023</tr>"
+        "<tr><td colspan=3>Costs:</tr>"
+        "<tr><td colspan=3>Rent<td><td>$<td>7<td><td><td>$<td>(9<td>)</tr>"
+        "<tr><td colspan=3>Heat<td><td colspan=2>6<td><td><td colspan=2>8<td></tr></table>"
+    )
+    document = _read(tmp_path, source)
+    heads = "(in millions) | Years ended May 31 2024 | Years ended May 31 2023"
+    assert document.text == f"{heads}\nCosts:\nRent | $7 | $(9)\nHeat | 6 | 8"
+    assert [block.header for block in document.blocks] == ["", heads, heads, heads]
+
+
+def test_two_rows_of_column_names_are_joined_and_an_empty_first_cell_keeps_its_column(tmp_path: Path) -> None:
+    source = (
+        "<body><table><tr><th><th colspan=2>2018<th>2017</tr><tr><th><th>Basic<th>Total<th>Total</tr>"
+        "<tr><td>Profit<td>4<td>5<td>6</tr><tr><td><td>7<td>8<td>9</tr></table>"
+    )
+    assert _read(tmp_path, source).text == "| 2018 Basic | 2018 Total | 2017 Total\nProfit | 4 | 5 | 6\n| 7 | 8 | 9"
+
+
 def test_title_paragraphs_of_the_official_journal_are_headings(tmp_path: Path) -> None:
     source = "<body><p class='oj-ti-art'>Article 3</p><p class='oj-sti-art'>Definitions</p><p>Words.</p>"
     document = _read(tmp_path, source)

@@ -107,6 +107,13 @@ def test_the_rows_of_a_wide_table_are_written_with_the_column_name_before_each_v
     assert _rows(_read(tmp_path, xlsx({"S": rows})))[1] == ("c0: x | c11: 5", "")
 
 
+def test_years_above_the_name_of_a_group_of_rows_are_the_header_of_their_sheet_table(tmp_path: Path) -> None:
+    rows = [["", 2019.0, 2018.0], ["Transport", "", ""], ["Cars", 5.0, 6.0]]
+    document = _read(tmp_path, xlsx({"Sales": rows}))
+    assert document.text.endswith("| 2019 | 2018\nTransport\nCars | 5 | 6")
+    assert _rows(document)[-1] == ("Cars | 5 | 6", "| 2019 | 2018")
+
+
 def test_a_table_of_numbers_has_no_header_row(tmp_path: Path) -> None:
     assert _rows(_read(tmp_path, xlsx({"S": [[1, 2], [3, 4]]}))) == [("1 | 2", ""), ("3 | 4", "")]
 

@@ -474,3 +474,17 @@ def test_the_row_whose_range_contains_the_number_of_the_question_is_quoted_alone
     assert answer.text == "middle \u2013 Found: 11 to 500 books missing; To be told: Treasurer [1]"
     assert isinstance(evidence := answer.reasoning["evidence"], dict)
     assert evidence["numbers_apart"] == 0.0
+
+
+def test_a_year_above_the_name_of_a_group_is_that_of_its_rows_and_brackets_may_be_left_out() -> None:
+    rows = "(in millions) | 2024 | 2023\nLoans\nBooks (and maps) lent | 7 | 5\nMaps found | 9 | 8\nLost | 1 | 2"
+    answer = make_answerer(abstain=False).answer("How many books were lent in 2023?", [make_chunk(rows)])
+    assert answer.text == "Books (and maps) lent (in millions) \u2013 2023: 5 [1]"
+
+
+def test_the_evidence_for_an_answer_is_that_of_the_quoted_row() -> None:
+    rows = "(in millions) | 2024 | 2023\nBooks lent | 7 | 5\nMaps lent | 9 | 8\nMaps lost | 1 | 2"
+    other = make_chunk("Books and books lent were counted in 2023 by 4 readers of books.", "b")
+    answer = make_answerer(abstain=False).answer("How many books lent in 2023?", [make_chunk(rows), other])
+    assert answer.text == "Books lent (in millions) \u2013 2023: 5 [1]"
+    assert answer.reasoning["evidence"]["residue_distance"] == 0.0  # type: ignore[index]

@@ -89,6 +89,7 @@ def test_capitalised_words_codes_and_quotations_in_a_question_are_read_as_names(
 
 def test_the_first_word_of_a_sentence_is_not_read_as_a_name() -> None:
     assert parse_question("I lost it. Can I borrow another?").names == ()
+    assert parse_question("Is it Harbourside's, or the Rangers' own?").names == ("Harbourside", "Rangers")
 
 
 def test_each_term_of_a_question_keeps_the_word_as_the_question_spells_it() -> None:

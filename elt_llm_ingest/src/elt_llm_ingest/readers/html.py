@@ -23,6 +23,7 @@ from elt_llm_ingest.parsing.document_builder import (
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument, find_web_address, find_year, known_values
 from elt_llm_ingest.readers.headings import format_number, starts_rule
+from elt_llm_ingest.readers.tables import SpannedText, table_lines
 
 EMPHASIS = frozenset(("b", "strong", "i", "em", "dfn"))
 _SPACE = re.compile(r"\s+")
@@ -293,18 +294,22 @@ class HtmlBlockWriter:
         return ", " if self._part == "dt" else " " if self._builder.end.endswith(_CLOSED) else ": "
 
     def _write_table(self, table: LexborNode) -> None:
-        """Append the rows of a table as `cell | cell`. A row of header cells is the header of the rows below it."""
+        """Append the rows of a table as `cell | cell`. A row of header cells is the header of the rows below it.
+
+        Header rows at the top are joined to one, and so are the columns over which figures and their marks are spread.
+        """
         caption = table.css_first("caption")
         if caption:
             self._builder.add(_single_line(caption))
         header, first = "", caption is None
-        covered: dict[int, tuple[int, str]] = {}
+        covered: dict[int, tuple[int, SpannedText]] = {}
+        rows: list[list[SpannedText]] = []
+        named: list[bool] = []
         for row in table.css("tr"):
             cells = [cell for cell in row.iter() if cell.tag in ("td", "th")]
-            text = " | ".join(_filled_cells(cells, covered)).strip(" |")
-            if not text:
-                continue
-            is_header = len(cells) > 1 and all(cell.tag == "th" for cell in cells)
+            rows.append(list(_filled_cells(cells, covered)))
+            named.append(len(cells) > 1 and all(cell.tag == "th" for cell in cells))
+        for text, is_header in table_lines(rows, named):
             self._builder.add(text, "table", header="" if is_header else header, tight=not first)
             header, first = text if is_header else header, False
 
@@ -369,7 +374,7 @@ def _is_list(table: LexborNode) -> bool:
     return bool(rows) and all(_item_label(row) for row in rows)
 
 
-def _filled_cells(cells: Iterable[LexborNode], covered: dict[int, tuple[int, str]]) -> Iterator[str]:
+def _filled_cells(cells: Iterable[LexborNode], covered: dict[int, tuple[int, SpannedText]]) -> Iterator[SpannedText]:
     """Yield the texts of a row. The text of a spanning cell is repeated in all columns and rows that the cell covers.
 
     `covered` describes spanning cells in the rows above: it maps a column to the number of rows that such a cell still
@@ -379,19 +384,19 @@ def _filled_cells(cells: Iterable[LexborNode], covered: dict[int, tuple[int, str
     column = 0
     for cell in [*cells, None]:
         while column in covered:
-            rows, text = covered.pop(column)
+            rows, above = covered.pop(column)
             if rows > 1:
-                covered[column] = (rows - 1, text)
-            yield text
+                covered[column] = (rows - 1, above)
+            yield above
             column += 1
         if cell is not None:
             text, down = _single_line(cell), _span_of(cell, "rowspan")
             # A cell that is alone in its row is a title of the rows below, and is written once.
             across = _span_of(cell, "colspan") if len(cells) > 1 else 1
-            for _ in range(across):
+            for number in range(across):
                 if down > 1:
-                    covered[column] = (down - 1, text)
-                yield text
+                    covered[column] = (down - 1, (text, number > 0))
+                yield text, number > 0
                 column += 1
 
 

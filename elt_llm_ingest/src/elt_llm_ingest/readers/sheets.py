@@ -132,14 +132,18 @@ def _belong_together(upper: TableArea, lower: TableArea, rows: Sequence[Sequence
     beside = upper.top == lower.top and upper.bottom == lower.bottom and gap <= 2
     # If both have the same columns, one empty row is between them and no second header, the lower continues the upper.
     below = upper.left == lower.left and upper.right == lower.right and lower.top - upper.bottom == 2
-    return overlap or beside or (below and any(map(is_value, rows[lower.top][lower.left : lower.right + 1])))
+    # The heads of the columns of figures, above the label of a group of rows: no cells touch.
+    heads = lower.top == upper.bottom + 1 and upper.top == upper.bottom and upper.left < upper.right
+    within = lower.left <= upper.left and upper.right <= lower.right
+    continues = below and any(map(is_value, rows[lower.top][lower.left : lower.right + 1]))
+    return overlap or beside or continues or (heads and within)
 
 
 class LeanixInventoryReader(DocumentReader):
     """Reads the first sheet of a workbook as an inventory. Further sheets, such as ReadMe, are ignored."""
 
     name = "leanix_inventory"
-    version = 4
+    version = 5
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is not a workbook or contains no inventory."""
@@ -161,7 +165,7 @@ class SheetsReader(DocumentReader):
     """
 
     name: ClassVar[str] = "sheets"
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is encrypted, damaged or beyond the limits."""

@@ -1,7 +1,8 @@
 """Write tables as blocks: titles, header rows, and rows that can be found and read without the rest of the table."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import takewhile, zip_longest
 
 from elt_llm_ingest.parsing.document_builder import DocumentBuilder
 from elt_llm_ingest.readers.headings import kind_of_line
@@ -20,6 +21,72 @@ _VALUE = re.compile(
 )
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _SPACE = re.compile(r"\s+")
+
+
+_OPENING = ("$", "\u20ac", "\u00a3", "\u00a5", "(", "($", "(\u20ac", "(\u00a3")
+_CLOSING = (")", "%", ")%", "%)")
+_MOST_HEAD_ROWS = 4
+SpannedText = tuple[str, bool]
+"""The text of a cell in one column, and whether it repeats the cell of the column before it, which spans both."""
+
+
+def table_lines(rows: Sequence[Sequence[SpannedText]], named: Sequence[bool]) -> Iterator[tuple[str, bool]]:
+    """Yield the text of each row as `cell | cell`, and whether it has the names of the columns.
+
+    `named` says which rows consist of header cells. Header rows at the top are joined to one. Filings of figures often
+    have no header cells, but columns for "$" and ")" and between the figures. These are joined to the figures, and the
+    rows above the first figure are the header rows.
+    """
+    texts, is_spread = _join_columns(rows)
+    filled = [(cells, name) for cells, name in zip(texts, named, strict=True) if any(cells)]
+    first = next((at for at, (cells, _) in enumerate(filled) if _count_filled(cells) > 1), 0)
+    heads = list(takewhile(lambda row: row[1] or (is_spread and _is_head_of_figures(row[0])), filled[first:]))
+    if 1 < len(heads) < min(_MOST_HEAD_ROWS + 1, len(filled) - first) or (is_spread and len(heads) == 1):
+        names = zip_longest(*(cells for cells, _ in heads), fillvalue="")
+        joined = [" ".join(dict.fromkeys(filter(None, parts))) for parts in names]
+        filled[first : first + len(heads)] = [(joined, True)]
+    for cells, is_header in filled:
+        text = CELL_SEPARATOR.join(cells).rstrip(CELL_SEPARATOR).lstrip(" ")
+        yield (text if _count_filled(cells) > 1 else "".join(cells)), is_header
+
+
+def _join_columns(rows: Sequence[Sequence[SpannedText]]) -> tuple[list[list[str]], bool]:
+    """Join neighbouring columns in which each row has at most one figure. Return the rows, and whether any has marks.
+
+    Without marks such as "$" in cells of their own, the columns stay as they are.
+    """
+    marks = {*_OPENING, *_CLOSING}
+    if not any(text in marks and not repeated for row in rows for text, repeated in row):
+        return [[text for text, _ in row] for row in rows], False
+    joined: list[list[str]] = [[] for _ in rows]
+    for column in zip_longest(*rows, fillvalue=("", False)):
+        ends = [cells[-1] if cells else None for cells in joined]
+        fits = [_continued(end, text, repeated) for end, (text, repeated) in zip(ends, column, strict=True)]
+        for cells, fit, (text, _) in zip(joined, fits, column, strict=True):
+            if None in fits:
+                cells.append(text)
+            elif fit is not None:
+                cells[-1] = fit
+    return joined, True
+
+
+def _continued(end: str | None, text: str, repeated: bool) -> str | None:
+    """Return the cell `end` with the text of the next column, or None if this text is a cell of its own."""
+    if end is None or not text or (repeated and text == end):
+        return end
+    if not end:
+        return text
+    opens, closes = end in _OPENING and _ends_figure(text), text in _CLOSING and _ends_figure(end)
+    return end + text if opens or closes else None
+
+
+def _ends_figure(text: str) -> bool:
+    return text[-1].isdigit() or text in ("-", "\u2013", "\u2014") or (text[-1] == ")" and any(map(str.isdigit, text)))
+
+
+def _is_head_of_figures(cells: Sequence[str]) -> bool:
+    """Return whether a row has words or years, but no figures, above the columns of figures."""
+    return any(cells[1:]) and not any(is_value(cell) and not _YEAR.fullmatch(cell) for cell in cells[1:])
 
 
 def write_sheet_table(builder: DocumentBuilder, rows: Sequence[Sequence[str]], header_rows: int = 1) -> None:
@@ -74,11 +141,14 @@ def _column_labels(rows: Sequence[Sequence[str]], header_rows: int) -> list[str]
 
 
 def _is_header(row: Sequence[str]) -> bool:
-    """Return whether a row can be a header: at least two cells, and half of all cells, are short words or years."""
+    """Return whether a row can be a header: at least two cells, and half of all cells, are short words or years.
+
+    If all are years, the first cell must be empty, so that they are above figures.
+    """
     named = [cell for cell in row if cell]
     words = [cell for cell in named if not _YEAR.fullmatch(cell)]
     fit = all(len(cell) <= _MAX_LABEL_LENGTH and not is_value(cell) for cell in words)
-    return fit and bool(words) and len(named) >= 2 and 2 * len(named) >= len(row)
+    return fit and bool(words or not row[0]) and len(named) >= 2 and 2 * len(named) >= len(row)
 
 
 def is_value(cell: str) -> bool:

@@ -78,6 +78,7 @@ _LEAST_LIST = 0.3  # score of a list that is quoted
 _LIST_BEHIND = 0.18  # a quoted list may score this much below the cosine of the best sentence
 _VALUES = {"any", "name", "number", "money", "percentage"}
 _NOTHING_TO_QUOTE = "No chunk contains a sentence that can be quoted."
+_BRACKETED = re.compile(r"\([^()]{0,80}\)")
 _PATTERNS = PatternFile(__file__)
 Stems = Callable[[str], Sequence[str]]
 Scored = Sequence[ScoredSentence]
@@ -291,7 +292,8 @@ def find_asked_row(
     """Return the table row with the value that the question asks for, or None.
 
     The question must contain all words of the row's label, and the table must have a column for every year in the
-    question. Of several such rows, the row whose chunk has the most words of the question wins, then the longest label.
+    question. What is in brackets in a label ("provided by (used in)") may be missing. Of several such rows, that with
+    the most words of the question in its label, its column heads and the headings above it wins.
     No row is returned if another sentence has a higher score, no less support, a figure (if the question expects one)
     and more words of the question than the row with its headings: "Berlin | 12" does not answer how high the late fee
     of Berlin is.
@@ -302,17 +304,16 @@ def find_asked_row(
 
     def shared_words(one: ScoredSentence) -> int:
         chunk, candidate = chunks[one.candidate.chunk], one.candidate
-        return len(asked & set(stems(f"{chunk.context} {chunk.section or ''} {candidate.lead} {candidate.text}")))
+        above = f"{chunk.context} {chunk.section or ''} {candidate.topic} {candidate.lead}"
+        return len(asked & set(stems(f"{above} {candidate.text}")))
 
     found: list[tuple[int, int, float, ScoredSentence]] = []
     for one in scored:
-        label = set(stems(row_label(one.candidate.text))) if one.candidate.kind == "row" else set()
+        label = set(stems(_BRACKETED.sub(" ", row_label(one.candidate.text)))) if one.candidate.kind == "row" else set()
         has_figures = any(map(str.isdigit, one.candidate.text.partition("|")[2]))
         has_years = all(columns_of_years(one.candidate.lead, [year]) for year in years)
         if label and label <= asked and has_figures and has_years:
-            chunk = chunks[one.candidate.chunk]
-            shared = asked & set(stems(f"{chunk.context} {chunk.section or ''} {chunk.text}"))
-            found.append((len(shared), len(label), one.score, one))
+            found.append((shared_words(one), len(label), one.score, one))
     if not found:
         return None
     row = max(found, key=lambda entry: entry[:3])[3]
@@ -481,13 +482,15 @@ class ExtractiveAnswerer:
         terms = self.term_weights(read)
         context = ScoringContext(parsed, vectors, self.embedding, self.tokeniser, terms, self.contraries)
         scored = drop_other_limits(context, drop_other_rows(parsed, score_sentences(context, read, candidates)))
-        decisive = decisive_sentences(scored, max_sentences, twofold=parsed.twofold)
+        asked_row = self._asked_row(parsed, drop_rows_of_other_values(parsed, scored), read)
+        decisive = [asked_row] if asked_row else decisive_sentences(scored, max_sentences, twofold=parsed.twofold)
         evidence = gather_evidence(context, read, scored, decisive)
         asked_list = self._list_for(context, read, scored[0])
         if asked_list:
             # Denials in the best sentences do not count, because the list is quoted instead of them.
-            nearest = max(evidence.cosine, asked_list.score)
-            evidence = replace(evidence, cosine=nearest, denied=0.0, denied_beside=0.0, contradicted=0.0)
+            evidence = replace(
+                evidence, cosine=max(evidence.cosine, asked_list.score), denied=0.0, denied_beside=0.0, contradicted=0.0
+            )
         across = self._is_across(parsed, read[decisive[0].candidate.chunk])
         confidence = confidence_of(evidence, ACROSS_LANGUAGES if across else self.weights)
         reasoning = _reasoning(parsed, read, scored, evidence)
@@ -514,14 +517,20 @@ class ExtractiveAnswerer:
         reasoning = {**answer.reasoning, "certainty": certainty}
         return replace(answer, outcome=outcome, certainty=certainty, reasoning=reasoning, notes=notes)
 
+    def _asked_row(
+        self, question: ParsedQuestion, scored: Scored, chunks: Sequence[RetrievedChunk]
+    ) -> ScoredSentence | None:
+        """Return the row that answers alone. It answers only one part of a question, and one of two named things."""
+        if len(question.parts) > 1 or len(_named_labels(question, scored)) > 1:
+            return None
+        return find_asked_row(question, scored, chunks, self.tokeniser.stems)
+
     def _quote_sentences(
         self, context: ScoringContext, chunks: Sequence[RetrievedChunk], scored: Scored, most: int, *, certain: bool
     ) -> tuple[list[Quote], str]:
         """Return the quotes, and "Yes. " or "No. " if one of the best sentences decides a yes-or-no question."""
         question = context.question
-        asked_row = find_asked_row(question, scored, chunks, self.tokeniser.stems)
-        # One row answers only one part of a question, and one of two things that it names.
-        if asked_row and len(question.parts) < 2 and len(_named_labels(question, scored)) < 2:
+        if asked_row := self._asked_row(question, scored, chunks):
             return [_quote_of(asked_row, chunks[asked_row.candidate.chunk], years_in(question.text))], ""
         if question.asks_documents:
             named = best_of_each_document(scored, chunks)

@@ -207,6 +207,7 @@ _WORD = re.compile(r"\w+")
 _FIGURE = re.compile(r"[^\w|]{0,5}\d[\d.,' ]{0,20}[^\w|]{0,5}|[-\u2212\u2013\u2014]")
 _YEAR = re.compile(r"\b(?:19|20)\d\d(?:/\d\d)?\b")
 _FEWEST_ROWS = 3  # needed to recognise the first row as a header, in a table without a rule below it
+_LONGEST_GROUP = 200  # characters in the lines that name a group of rows
 _FEWEST_WORDS, _FEWEST_ROW_WORDS = 4, 2  # in a quotable sentence, and in a quotable table row
 _LONGEST_LABEL = 8  # words; so few without punctuation or digits are a label, not a sentence
 
@@ -371,8 +372,7 @@ class _PrecedingContext:
 
     def _read_header(self, pieces: Sequence[TextPiece], position: int) -> bool:
         before = pieces[position - 1].kind if position else ""
-        # A heading between rows may name a group of rows.
-        table = takewhile(lambda piece: piece.kind in ("row", "heading"), pieces[position:])
+        table = takewhile(lambda piece: piece.kind in ("row", "heading") or _names_group(piece), pieces[position:])
         run = [piece.text for piece in table if piece.kind == "row"]
         ruled = len(run) == 1 and position + 1 < len(pieces) and pieces[position + 1].kind == "rule"
         if before in ("row", "rule") or (not position and self.header):
@@ -384,6 +384,12 @@ class _PrecedingContext:
             return ruled  # the heading names a group of rows of the same table
         self.header = self.heading if before == "heading" else ""
         return False
+
+
+def _names_group(piece: TextPiece) -> bool:
+    """Return whether a line between rows names a group of rows, such as "Current assets". Headings may do so too."""
+    short = len(piece.text) <= _LONGEST_GROUP and piece.text[-1] not in ".!?"
+    return short and piece.kind == "prose" and not piece.new_paragraph
 
 
 def _names_columns(run: Sequence[str]) -> bool:

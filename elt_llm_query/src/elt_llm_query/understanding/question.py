@@ -57,6 +57,7 @@ _CODE = re.compile(
     r"\b(?=[\w.+#/-]{0,60}\d)(?=[\w.+#/-]{0,60}[A-Za-z])\w[\w.+#/-]{0,60}\w|\b[A-Z][A-Z0-9&]{1,60}\b|\b\w{1,60}(?:\+\+|#)"
 )
 _CAPITALISED = re.compile(r"\b[A-ZÀ-Þ][\w'\u2019-]*(?:\s+(?:of\s+|the\s+|de\s+|von\s+)?[A-ZÀ-Þ][\w'\u2019-]*)*")
+_POSSESSIVE = re.compile(r"(?:['\u2019]s?)$")
 _BOTH = word_pattern(r"\b@both@\b")
 _OPENING = re.compile(r"(?:^|(?<=[.?!]))\s*[^\W\d][\w'\u2019]*")
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
@@ -195,7 +196,8 @@ def _names(text: str, language: Language, tokeniser: KeywordTokeniser) -> tuple[
     names += [match.group() for match in _CODE.finditer(text)]
     if language == "en":
         lowered = _OPENING.sub(lambda match: match.group().lower(), text)
-        names += [match.group() for match in _CAPITALISED.finditer(lowered)]
+        capitalised = (match.group() for match in _CAPITALISED.finditer(lowered))
+        names += [_POSSESSIVE.sub("", name) for name in capitalised]
     # A shorter word of letters alone, such as IT or FAQ, is rarely a name.
     long = (name for name in names if len(name) >= 5 or not name.isalpha())
     proper = (name for name in long if not name.startswith("I'") and fold(name) not in MONTHS)

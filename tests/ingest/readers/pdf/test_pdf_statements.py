@@ -40,3 +40,29 @@ def test_the_unit_below_the_title_of_a_financial_statement_is_kept_and_added_to_
     for statement in (one for one in REPORTS[name][2] if one.unit):
         assert document.text.count(statement.unit) >= 1
         assert statement.heads[-1][0] or any(statement.unit.strip("()") in header for header in headers)
+
+
+def test_a_row_of_figures_in_bold_type_is_no_heading_and_keeps_the_years_of_its_table(tmp_path: Path) -> None:
+    needs("fpdf")
+    from fpdf import FPDF
+
+    page = FPDF()
+    page.add_page()
+    rows = [
+        ("", "2022", "2021"),
+        ("Sales", "34", "35"),
+        ("Rent", "19", "18"),
+        ("Heat", "9", "7"),
+        ("Total costs", "28", "25"),
+    ]
+    for label, *figures in [*rows, ("Profit", "6", "10"), ("Tax", "1", "2")]:
+        page.set_font("Helvetica", "B" if not label or label.startswith("Total") else "", 9)
+        page.cell(100, 5, label)
+        for figure in figures:
+            page.cell(25, 5, figure, align="R")
+        page.ln(5)
+    page.output(str(tmp_path / "costs.pdf"))
+    document = PdfReader().read(tmp_path / "costs.pdf")
+    assert document.sections == ()
+    headers = {document.text[block.start : block.end]: block.header for block in document.blocks}
+    assert headers["Total costs | 28 | 25"] == headers["Profit | 6 | 10"] == "| 2022 | 2021"

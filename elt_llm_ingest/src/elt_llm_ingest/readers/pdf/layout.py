@@ -557,7 +557,8 @@ def page_paragraphs(lines: Sequence[PdfLine], headings: Mapping[int, int]) -> li
     usual = statistics.median([gap for gap in gaps if gap > -2] or [0.0])
     paragraphs: list[PdfParagraph] = []
     for number, line in enumerate(lines):
-        level = headings.get(number, 0)
+        # Totals and the names of groups of rows are often bold, but are rows of their table.
+        level = headings.get(number, 0) if line.header is None else 0
         before, last = (lines[number - 1], paragraphs[-1]) if number else (None, None)
         if before and last and _continues_paragraph(last, before, line, level, rights[number - 1], usual):
             last.text = _join_lines(last.text, line.text)

@@ -476,7 +476,7 @@ class PdfReader(DocumentReader):
     """
 
     name: ClassVar[str] = "pdf"
-    version: ClassVar[int] = 9
+    version: ClassVar[int] = 10
 
     def __init__(self, ocr: PageOcr | None = None) -> None:
         self._ocr = ocr
