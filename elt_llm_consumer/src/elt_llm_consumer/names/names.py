@@ -63,6 +63,7 @@ def name_tokens(text: str, *, german: bool = False) -> list[NameToken]:
     ]
 
 
+@lru_cache(maxsize=20_000)
 def name_key(name: str, *, german: bool = False) -> tuple[str, ...]:
     """Return the keys of a name's words without leading articles: "The Case Files" -> ("case", "file")."""
     keys = tuple(token.key for token in name_tokens(name, german=german))
