@@ -145,7 +145,11 @@ def test_a_real_file_is_read_with_the_content_that_its_manifest_lists(entry: dic
     assert outcome.startswith(("ok", "empty"))
     if outcome.startswith("empty"):
         assert document.text == ""
-        assert document.notes == (() if path.suffix == ".xlsx" else ("page 1 has no text layer",))
+        assert document.notes == (
+            ()
+            if path.suffix == ".xlsx"
+            else ("page 1 has no text layer; for OCR, set ingest.ocr: true and install tesseract-ocr",)
+        )
         return
     assert len(document.pages) == (entry.get("pages", 0) if path.suffix == ".pdf" else PAGES.get(path.name, 0))
     if entry["file"] in NAVIGATION_PROBES:

@@ -262,13 +262,17 @@ def test_a_dropped_collection_can_be_filled_again(place: Workspace, docs: Path) 
 
 
 def test_the_ingest_report_has_the_outcome_of_every_file(place: Workspace, tmp_path: Path) -> None:
-    docs = write_files(tmp_path / "docs", {"a.md": "# A\n\nReef.\n", "b.md": "", "c.exe": "x", "d.pdf": "no"})
+    docs = write_files(tmp_path / "docs", {"a.md": "# A\n\nReef.\n", "b.md": "", "c.exe": "x", "d.eml": "no"})
     report: IngestReport = run_ingest(place, docs)
     assert {Path(path).name: status for path, status in statuses(report).items()} == {
         "a.md": "ok",
         "b.md": "empty",
         "c.exe": "skipped",
-        "d.pdf": "failed",
+        "d.eml": "failed",
     }
+    assert any(
+        file.reason.lower().startswith("is not an e-mail: it has neither sender nor subject; rename the file")
+        for file in report.files
+    )
     assert all(file.reason for file in report.files if file.status != "ok")
     assert report.to_json()["counts"] == report.counts == {"ok": 1, "empty": 1, "skipped": 1, "failed": 1}

@@ -78,6 +78,11 @@ class IngestError(EltError):
 class UnreadableDocument(IngestError):
     """One file could not be parsed. The message is the reason, which is shown next to the file's name."""
 
+    @property
+    def reason_and_hint(self) -> str:
+        """The reason, followed by what helps, if that is known."""
+        return f"{self}; {self.hint}" if self.hint else str(self)
+
 
 class ModelError(EltError):
     """A model is missing, damaged, unreachable or failing."""

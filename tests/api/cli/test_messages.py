@@ -63,7 +63,7 @@ def test_a_page_without_text_layer_is_reported_with_a_hint(elt_llm: CommandLine,
     (folder / "scan.pdf").write_bytes(pdf(one_page(stream(b"60 60 m 200 200 l S"))))
     shown = elt_llm.done("ingest", "notes", "-c", "ship").out
     assert "page 1 has no text layer" in shown
-    assert "set ingest.ocr to true" in shown
+    assert "set ingest.ocr: true" in shown
 
 
 def test_drop_lists_the_collections_before_confirmation_and_afterwards_reports_only_their_number(

@@ -131,7 +131,10 @@ def test_a_file_with_a_wrong_suffix_or_unlimited_decompressed_size_is_refused_wi
 
 def test_without_ocr_a_picture_gives_an_empty_document_with_a_note(tmp_path: Path) -> None:
     document = _read(tmp_path / "scan.png", b"\x89PNG")
-    assert (document.text, document.notes) == ("", ("is a picture; to read its text, set ingest.ocr: true",))
+    assert (document.text, document.notes) == (
+        "",
+        ("is a picture; for OCR, set ingest.ocr: true and install tesseract-ocr",),
+    )
 
 
 def test_a_damaged_picture_is_refused_if_ocr_is_switched_on(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_the_words_in_a_picture_are_read_or_a_note_states_why_not(docs: Path, po
     path = docs / f"scan{suffix}"
     path.write_bytes(picture(suffix, "Fees", "The registration fee is 5 pounds."))
     plain = pool.read(ParseRequest(path))
-    assert (plain.text, plain.notes) == ("", ("is a picture; to read its text, set ingest.ocr: true",))
+    assert (plain.text, plain.notes) == ("", ("is a picture; for OCR, set ingest.ocr: true and install tesseract-ocr",))
     read = pool.read(ParseRequest(path, options=ReaderOptions(ocr=True, ocr_engine=installed_version())))
     if shutil.which("tesseract") is None:
         assert read.notes == (

@@ -107,7 +107,7 @@ class GroupFinder:
         before = [one.filling.group for one in self._filled if where in one.files]
         self._add(before, located)
         if not before:
-            self.outcomes.append(FileOutcome(located.relative, "failed", str(error)))
+            self.outcomes.append(FileOutcome(located.relative, "failed", error.reason_and_hint))
 
     def known_groups(self, key: str) -> list[str]:
         """Return the groups to which an earlier run of the job assigned the file with this key; empty if none."""
@@ -355,7 +355,7 @@ def _planned_file(
     try:
         groups = finder.known_groups(finder.key(located))
     except UnreadableDocument as error:
-        return PlannedFile(located.relative, "failed", str(error))
+        return PlannedFile(located.relative, "failed", error.reason_and_hint)
     if groups:
         return PlannedFile(located.relative, "unchanged", f"in {', '.join(names[group] for group in groups)}")
     known = stable_path(located.root_path, located.relative) in before

@@ -8,6 +8,7 @@ import subprocess
 _VERSION = re.compile(r"^tesseract v?([0-9][0-9A-Za-z.\-]{0,30})")
 _SECONDS_TO_ANSWER = 20.0
 _SECONDS_FOR_A_PAGE = 90.0
+OCR_IS_OFF = "for OCR, set ingest.ocr: true and install tesseract-ocr"
 NOT_INSTALLED = "tesseract is not installed (install tesseract-ocr)"
 
 

@@ -155,7 +155,7 @@ class _Planner:
             seen = inspect_file(self._request.collection, located, known.files)
             reader = self._reading.identity(located)
         except UnreadableDocument as error:
-            return PlannedFile(located.relative, "failed", str(error)), None
+            return PlannedFile(located.relative, "failed", error.reason_and_hint), None
         status, reason = self._status(seen, reader)
         record = known.files.get(seen.document_id)
         if status == "new" and record is not None and record.outcome == "failed":

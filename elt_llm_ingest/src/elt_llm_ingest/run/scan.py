@@ -281,7 +281,7 @@ class Scan:
         self._result.records.append(seen.record(outcome.status, outcome.reason))
 
     def _failed(self, located: LocatedFile, identity: str, error: UnreadableDocument) -> FileOutcome:
-        return FileOutcome(located.relative, "failed", str(error), stale=identity in self._published)
+        return FileOutcome(located.relative, "failed", error.reason_and_hint, stale=identity in self._published)
 
 
 def _modified_time(located: LocatedFile) -> str:

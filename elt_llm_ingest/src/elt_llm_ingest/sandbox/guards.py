@@ -246,7 +246,7 @@ def check_file(path: Path, within: Path | None, most_megabytes: int) -> None:
     if status.st_size > most_megabytes * MEGABYTE:
         raise UnreadableDocument(
             f"is {status.st_size / MEGABYTE:,.0f} MB, more than the limit of {most_megabytes:,} MB",
-            hint="Raise ingest.max_file_mb.",
+            hint="divide it, or raise ingest.max_file_mb",
         )
 
 

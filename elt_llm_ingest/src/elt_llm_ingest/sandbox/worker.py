@@ -72,7 +72,7 @@ def _parse_file(request: dict[str, Any], readers: "dict[str, DocumentReader]") -
         document = read_document(_create_reader(request, readers), path)
     if document.characters > (most_characters := int(request["characters"])):
         reason = f"has {document.characters:,} characters of text, more than the limit of {most_characters:,}"
-        raise UnreadableDocument(reason, hint="Raise ingest.max_characters.")
+        raise UnreadableDocument(reason, hint="divide it, or raise ingest.max_characters")
     payload = encode_json({"document": encode_document(document)})
     if len(payload) > (most := int(request["answer_bytes"])):
         raise UnreadableDocument(f"its text and structure need more than {most // MEGABYTE:,} MB of memory")

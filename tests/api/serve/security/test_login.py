@@ -44,6 +44,8 @@ def test_the_login_form_runs_no_script_and_a_valid_key_can_sign_in_and_out(visit
     assert "<script" not in form.text
     assert "script-src" not in form.headers["content-security-policy"]
     assert form.headers["cache-control"] == "no-store"
+    german = visitor.post("/login", data={"key": "wrong"}, headers={"accept-language": "de-AT"})
+    assert all(words in german.text for words in ('lang="de"', "Anmelden", "Der Schlüssel ist falsch."))
     signed_in = visitor.post("/login", data={"key": f" {TOKEN}\n"})
     assert (signed_in.status_code, signed_in.headers["location"]) == (303, "/")
     cookie = signed_in.headers["set-cookie"]
@@ -129,3 +131,6 @@ def test_a_browser_whose_cookie_is_gone_is_led_to_the_login_form_and_keeps_the_t
         sign_in()
         box = page.locator("#question textarea")
         assert becomes_true(lambda: box.input_value() == "What is a bicycle?", 60)
+        page.get_by_role("button", name="Sign out").click()
+        page.wait_for_url(f"{server.address}/login")
+        assert page.evaluate("fetch('/v1/collections').then(answer => answer.status)") == 401

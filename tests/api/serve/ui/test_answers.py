@@ -11,6 +11,7 @@ from elt_llm_api.serve.ui.markup import (
     fill_template,
     find_doubtful,
     html_table,
+    partial_markdown,
     text_html,
 )
 from elt_llm_api.serve.ui.markup import mark_doubtful as mark_doubtful_in
@@ -174,6 +175,15 @@ def test_an_answer_that_quotes_is_shown_as_text_and_has_buttons() -> None:
     answered = result("It is 3*4*5 [1].", citations=(CITATION,), metadata={"model": "extractive"})
     shown = answer_markdown(answered, TEXTS, turn=2)
     assert shown.startswith('<div class="text">It is 3*4*5 <button')
+
+
+def test_the_numbers_of_a_list_stay_as_a_model_wrote_them() -> None:
+    needs("linkify_it")
+    answer = "3. a\n5. b\n6. c\n   1. d\n   3. e\n9) f\n\n`x`1. y\n```\n1. z\n5. z\n```\n"
+    shown = RENDERER.render(partial_markdown(answer, chips=CitationChips(1, (), TEXTS)))
+    assert re.findall(r'<ol(?: start="(\d+)")?>', shown) == ["3", "5", "", "3", "9"]
+    assert "<code>1. z\n5. z\n</code>" in shown
+    assert "6) <mark" in mark_doubtful(result(answer, sentence("6. c")))
 
 
 def test_bold_lists_and_code_that_a_model_wrote_stay() -> None:

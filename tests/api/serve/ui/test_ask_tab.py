@@ -352,6 +352,13 @@ def test_a_refused_file_stays_in_the_question_box_with_the_reason(
     expect(page.get_by_role("listitem", name="File thumbnail")).to_be_visible()
     expect(page.locator("#question textarea")).to_have_value("What does the note say?")
     expect(page.get_by_role("button", name="Ask", exact=True)).to_be_enabled()
+    page.get_by_role("button", name="Remove file").click()
+    (tmp_path / "blank.md").write_text("\n", encoding="utf-8")
+    page.locator("#question input[type=file]").set_input_files(tmp_path / "blank.md")
+    expect(page.get_by_role("listitem", name="File thumbnail")).to_have_attribute("data-name", "blank.md")
+    page.locator("#question textarea").press("Enter")
+    expect(page.locator("#status")).to_contain_text("blank.md: it contains no text")
+    expect(page.get_by_role("listitem", name="File thumbnail")).to_be_visible()
 
 
 def test_a_question_that_the_documents_do_not_answer_gets_the_outcome_not_found(

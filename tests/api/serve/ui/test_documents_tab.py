@@ -1,14 +1,16 @@
 """The tab Documents in a real browser: files are uploaded, listed, shown and forgotten."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from browsing.browser import open_browser
+from browsing.html_effects import ShownHtml
 from browsing.interface import Interface, PageTraffic, open_tab
 from elt_llm_api.serve.actions.documents import DocumentEntry
 from elt_llm_api.serve.actions.uploads import safe_file_name
-from elt_llm_api.serve.ui.documents import document_rows
+from elt_llm_api.serve.ui.documents import DocumentRow, document_list, document_rows
 from elt_llm_api.serve.ui.texts import load_texts
 from elt_llm_core.state.jobs import QueuedJob
 from playwright.sync_api import Browser, Page, expect
@@ -222,3 +224,10 @@ def test_unread_uploads_and_the_owners_of_documents_with_the_same_name_are_liste
         ("a.md · tenant_id=globex", "✓ gelesen"),
     ]
     assert [row.name for row in document_rows(entries[:1], None, load_texts("de"))] == ["a.md"]
+
+
+def test_the_buttons_of_each_document_name_it() -> None:
+    rows = [DocumentRow(name, name, "", 0, 1, "", "") for name in ("a.md", "b.md")]
+    html = document_list(rows, "", "", load_texts("en"))
+    names = [ShownHtml(button).text for button in re.findall("<button.*?</button>", html)]
+    assert names == [f"{word} {name}" for name in ("a.md", "b.md") for word in ("Open", "Read again", "Forget")]

@@ -97,5 +97,6 @@ def test_the_notes_and_errors_of_a_job_are_in_the_language_of_the_page() -> None
 
 def test_the_name_of_a_file_in_the_progress_is_shown_as_it_is() -> None:
     name = "**bold** [x](http:evil) `c` _1_ 3*4*5.txt"
-    files = [{"path": name, "status": "failed", "reason": "It is empty."}]
-    assert f"{name}: It is empty." in shown("ingest", "done", result={**READ, "files": files})
+    for status in ("failed", "empty"):
+        files = [{"path": name, "status": status, "reason": "It is empty."}]
+        assert f"{name}: It is empty." in shown("ingest", "done", result={**READ, "files": files})

@@ -158,9 +158,11 @@ def test_axe_finds_no_serious_issue_beside_an_open_row(has_run: Interface, dark:
         assert (seen.elsewhere, seen.complaints) == ([], [])
 
 
-def test_a_job_whose_file_was_added_later_can_be_chosen_without_a_reload(ui: Interface) -> None:
+def test_a_job_whose_file_was_added_later_can_be_chosen_and_an_invalid_file_is_named_without_a_reload(
+    ui: Interface,
+) -> None:
     with ui.visited("Jobs") as (page, _):
-        write_files(ui.server.folder / "config", {"consumer/later.yaml": _JOB})
+        write_files(ui.server.folder / "config", {"consumer/later.yaml": _JOB, "consumer/odd.yaml": "odd: 1"})
         jobs, added = page.locator("#jobs-job input"), page.get_by_role("option", name="later")
         for _ in range(20):  # a list that is open does not change, so the list is opened again
             page.evaluate("window.dispatchEvent(new Event('focus'))")  # the user returns from an editor
@@ -168,6 +170,7 @@ def test_a_job_whose_file_was_added_later_can_be_chosen_without_a_reload(ui: Int
             jobs.click()
             page.wait_for_timeout(500)
             if added.is_visible():
+                expect(page.locator("#tab-jobs")).to_contain_text("odd.yaml:1: odd")
                 return
             jobs.blur()
         pytest.fail("the added job is not in the list")

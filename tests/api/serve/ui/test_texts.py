@@ -70,6 +70,14 @@ def test_a_message_of_the_server_is_translated_with_its_values() -> None:
     assert german.say("There is no document 'Dr. Hill' in 'b'.") == "Es gibt kein Dokument „Dr. Hill“ in „b“."
     assert german.say("Something else. Upload them again.") == "Something else. Laden Sie sie noch einmal hoch."
     assert german.say("No data. The question is empty. Or is it? Yes.") == "No data. Die Frage ist leer. Or is it? Yes."
+    scan = "page 1 has no text layer; for OCR, set ingest.ocr: true and install tesseract-ocr; is odd"
+    assert german.say("has 35,477,780 characters of text, more than the limit of 20,000,000") == (
+        "hat 35.477.780 Zeichen Text, mehr als die erlaubten 20.000.000"
+    )
+    assert german.say(scan) == (
+        "Seite 1 hat keinen Text, nur Bilder; "
+        "für die Texterkennung ingest.ocr: true setzen und tesseract-ocr installieren; is odd"
+    )
     assert load_texts("en").say("The question is empty.") == "The question is empty."
 
 

@@ -56,7 +56,7 @@ def read(path: Path, options: ReaderOptions) -> ParsedDocument:
 
 def test_a_note_reports_a_scanned_page_if_ocr_is_off(scan: Path) -> None:
     document = read(scan, ReaderOptions())
-    assert document.notes == ("page 1 has no text layer",)
+    assert document.notes == ("page 1 has no text layer; for OCR, set ingest.ocr: true and install tesseract-ocr",)
     assert document.page_at(document.text.index("keeper")) == 2
 
 

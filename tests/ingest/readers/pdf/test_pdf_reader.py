@@ -146,7 +146,9 @@ def test_a_page_with_only_a_space_is_blank_and_one_with_a_drawing_has_no_text_la
         return PdfReader().read(tmp_path / "page.pdf").notes
 
     assert notes(b"BT /F 12 Tf 60 700 Td ( ) Tj ET") == ("page 1 is blank",)
-    assert notes(b"60 60 m 200 200 l S") == ("page 1 has no text layer",)
+    assert notes(b"60 60 m 200 200 l S") == (
+        "page 1 has no text layer; for OCR, set ingest.ocr: true and install tesseract-ocr",
+    )
 
 
 def test_the_page_numbers_of_a_span_are_formatted_as_ranges() -> None:

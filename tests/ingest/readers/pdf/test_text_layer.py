@@ -143,7 +143,9 @@ def test_a_note_names_a_font_that_maps_its_letters_to_wrong_characters(tmp_path:
     content = "BT /F1 5 Tf 14 TL 40 700 Td " + f"<{line}> Tj T* " * 4 + "ET"
     document = PdfReader().read(_write(tmp_path / "shift.pdf", content, _font_objects(shifted)))
     assert document.text == ""
-    assert document.notes == ("page 1 has an unreadable text layer and is left out; try ingest.ocr",)
+    assert document.notes == (
+        "page 1 has an unreadable text layer and is left out; for OCR, set ingest.ocr: true and install tesseract-ocr",
+    )
 
 
 def test_a_note_names_a_font_without_a_map_to_unicode(tmp_path: Path) -> None:
@@ -158,7 +160,9 @@ def test_a_note_names_a_font_without_a_map_to_unicode(tmp_path: Path) -> None:
     content = f"BT /F1 5 Tf 40 700 Td <{line}> Tj ET"
     document = PdfReader().read(_write(tmp_path / "identity.pdf", content, fonts))
     assert document.text == ""
-    assert document.notes == ("page 1 has an unreadable text layer and is left out; try ingest.ocr",)
+    assert document.notes == (
+        "page 1 has an unreadable text layer and is left out; for OCR, set ingest.ocr: true and install tesseract-ocr",
+    )
 
 
 def test_a_font_with_unknown_glyph_names_but_plain_letters_is_read(tmp_path: Path) -> None:

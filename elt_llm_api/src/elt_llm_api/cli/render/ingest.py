@@ -1,7 +1,6 @@
 """Print ingest reports, plans, and the events of a watch."""
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -31,9 +30,6 @@ _ORDER = (
     *("renamed", "changed", "new", "ok", "unchanged"),
 )
 _UNREMARKABLE = "unchanged"
-# After OCR, the reason contains the result of OCR.
-_UNREAD_PAGES = re.compile(r"(?:no|unreadable) text layer(?!(?: and is left out)?; (?:OCR|tesseract))")
-_OCR_HINT = "Pages without a text layer are images. To read them by OCR, set ingest.ocr to true."
 _MOST_SHOWN = 40
 
 
@@ -130,8 +126,6 @@ def _file_lines(rows: Sequence[tuple[str, str, str]]) -> Iterator[str]:
         yield click.style(line[: len(status)], fg=_COLOURS.get(status, "green")) + line[len(status) :]
     if len(listed) > _MOST_SHOWN:
         yield f"... and {len(listed) - _MOST_SHOWN} more: --report FILE or --json lists them all."
-    if any(_UNREAD_PAGES.search(reason) for _, _, reason in listed):
-        yield _OCR_HINT
 
 
 def _file_remark(outcome: "FileOutcome", where: str = "") -> str:

@@ -296,7 +296,8 @@ class DroppedFiles:
     ) -> AsyncGenerator[tuple[str, str], None]:
         """Yield (progress as HTML, collection). The collection is "" until the files can be searched.
 
-        Files of a refused upload stay in the question box. Stopping the answer of this browser cancels the job.
+        If a file is refused or not read, the files stay in the question box. Stopping the answer of this browser
+        cancels the job.
         """
         collection = self._target(principal, ticked)
         stopped = self._pending.start(browser)
@@ -308,7 +309,8 @@ class DroppedFiles:
                 if stopped.is_set():
                     await asyncio.to_thread(self._jobs.cancel, principal, job.id)
                 job = await asyncio.to_thread(self._jobs.get, principal, job.id)
-            yield controls.job_html(job, self._texts), collection if job.status == "done" else ""
+            read = job.status == "done" and not controls.unread_files(job.result)
+            yield controls.job_html(job, self._texts), collection if read else ""
         except EltError as error:
             yield failure_markdown(error, self._texts), ""
         finally:
@@ -435,7 +437,8 @@ class AskTab:
             self._collections,
             lambda principal: gr.update(choices=controls.collection_choices(self._services, principal)),
         )
-        self._pickers.add(self._chat, self._welcome, slow=True)
+        listed = [self._pickers.listed.change, self._collections.change]
+        gr.on(listed, self.welcome, [self._collections], [self._chat], **controls.LATEST_EVENT)
 
     def choices(self, request: gr.Request) -> list[Any]:
         """Return the profiles and conversations that this caller can choose, when the page is opened.
@@ -449,11 +452,13 @@ class AskTab:
             gr.update(sources=["upload"] if principal.may_write_any else []),
         ]
 
-    def _welcome(self, principal: Principal) -> Any:
-        """Return the update for an empty conversation: questions that the documents answer, or how to add documents."""
+    def welcome(self, ticked: Sequence[str], request: gr.Request) -> Any:
+        """Update an empty conversation: questions that the ticked collections answer, or how to add documents."""
+        principal = controls.principal_of_event(request)
         collections = self._services.collections(principal, self._services.readable_names(principal))
         welcome = self._texts("ask.welcome" if collections or not principal.may_write_any else "ask.welcome_empty")
-        examples = [{"text": question} for question in self._examples.of(collections)]
+        searched = [one for one in collections if not ticked or one.name in ticked]
+        examples = [{"text": question} for question in self._examples.of(searched)]
         return gr.update(examples=examples, placeholder=welcome)
 
     def describe_profile(self, name: str) -> Any:

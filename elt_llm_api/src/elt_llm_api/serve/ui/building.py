@@ -15,6 +15,7 @@ import shutil
 import tomllib
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import gradio as gr
 import gradio.blocks
@@ -24,11 +25,12 @@ from fastapi import FastAPI
 from gradio.routes import App
 from starlette.routing import Mount
 
+from elt_llm_api.serve.access.gate import COOKIE
 from elt_llm_api.serve.actions.health import HealthActions
 from elt_llm_api.serve.actions.uploads import safe_file_name
 from elt_llm_api.serve.errors import UnsupportedUpload
 from elt_llm_api.serve.services import Services
-from elt_llm_api.serve.ui.controls import CollectionPickers, PageContext, command_box, html_area
+from elt_llm_api.serve.ui.controls import QUIET_EVENT, CollectionPickers, PageContext, command_box, html_area
 from elt_llm_api.serve.ui.markup import fill_template
 from elt_llm_api.serve.ui.texts import DEFAULT_LANGUAGE, Texts, load_texts
 
@@ -113,8 +115,16 @@ def _lay_out_header(services: Services, texts: Texts, pickers: CollectionPickers
     with gr.Row(elem_id="header"):
         html_area("product", f"# elt-llm\n{texts('page.tagline')}")
         sign = html_area("health-sign")
+        button = fill_template("button", "signOut", "", texts("page.sign_out"), "quiet")
+        sign_out = html_area("sign-out", button, visible=False)
+    gr.on(None, _show_sign_out, None, [sign_out], **QUIET_EVENT)
     health = HealthActions(services)
     pickers.add(sign, lambda principal: fill_template("sign", texts, health.ready(principal)))
+
+
+def _show_sign_out(request: gr.Request) -> Any:
+    """Show the button only to a browser that was signed in with the login form."""
+    return gr.update(visible=COOKIE in request.cookies)
 
 
 def _lay_out_tabs(blocks: gr.Blocks, services: Services, texts: Texts, pickers: CollectionPickers) -> None:

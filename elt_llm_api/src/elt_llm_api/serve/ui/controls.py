@@ -68,9 +68,9 @@ class CollectionPickers:
     """The values of the window's command box and of `changes` at the start of the last refresh."""
     parts: list[tuple[Any, Callable[[Principal], Any]]] = field(default_factory=list)
 
-    def add(self, component: Any, update: Callable[[Principal], Any], *, slow: bool = False) -> None:
-        """Add a control, and the function that returns its update for a caller. Slow controls are refreshed last."""
-        self.parts.insert(len(self.parts) if slow else 0, (component, update))
+    def add(self, component: Any, update: Callable[[Principal], Any]) -> None:
+        """Add a control, and the function that returns its update for a caller."""
+        self.parts.append((component, update))
 
     def refresh_on(self, events: Sequence[Any], focused: Any) -> None:
         """Refresh all controls after each of `events`, when the window gets the focus, and when a collection changes.
@@ -168,12 +168,16 @@ def _progress_text(progress: Mapping[str, Any], texts: Texts) -> str:
     return texts(key, **{**progress, "stage": words}).strip()
 
 
+def unread_files(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the files that an ingest could not read, or in which it found no text."""
+    return [file for file in result.get("files", ()) if file["status"] in {"failed", "empty"}]
+
+
 def _ingest_result(result: Mapping[str, Any], texts: Texts) -> list[str]:
     counts = ", ".join(
         f"{count} {texts.find(f'outcome.{status}', status)}" for status, count in result["counts"].items()
     )
-    files = [file for file in result["files"] if file["status"] == "failed"]
-    failed = [f"{file['path']}: {texts.say(file['reason'])}" for file in files]
+    failed = [f"{file['path']}: {texts.say(file['reason'])}" for file in unread_files(result)]
     return [f"{counts}.", *_first_failures(failed, texts), *map(texts.say, result["notes"])]
 
 

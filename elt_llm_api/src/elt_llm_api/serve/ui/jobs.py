@@ -12,6 +12,7 @@ from elt_llm_core.errors import EltError
 from elt_llm_core.state.jobs import RowId
 from pydantic import ValidationError
 
+from elt_llm_api.display.text import local_time
 from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.actions.jobs import BatchJobActions, BatchJobRequest
 from elt_llm_api.serve.actions.rows import (
@@ -75,7 +76,7 @@ def row_html(detail: RowDetail, texts: Texts) -> str:
     review = detail.row.review
     status = status_text(review.status, texts, stale=review.stale)
     if review.reviewer:
-        status = texts("rows.by", status=status, reviewer=review.reviewer, time=review.reviewed_at)
+        status = texts("rows.by", status=status, reviewer=review.reviewer, time=local_time(review.reviewed_at))
     status = f"{status}: {review.comment}" if review.comment else status
     return fill_template("row", texts, detail, status, numbered_quotes(detail.quotes), _value_text)
 
@@ -394,7 +395,8 @@ class JobsTab:
 
     def _list_jobs(self, principal: Principal) -> Any:
         names = [job.name for job in self._jobs.all(principal)]
-        return gr.update(choices=names, info=self._texts("jobs.job_info" if names else "jobs.none"))
+        help_text = self._texts("jobs.job_info" if names else "jobs.none")
+        return gr.update(choices=names, info=" ".join([help_text, *self._jobs.problems(principal)]))
 
     def kinds(self, job: str | None, request: gr.Request) -> Any:
         """Offer the kinds of output that the job can produce from its sources, such as "glossary" and "handbook"."""

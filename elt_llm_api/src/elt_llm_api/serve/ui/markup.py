@@ -28,6 +28,7 @@ _CODE = re.compile(
 )
 # Signs that Markdown would hide. A backslash before a bar stays: it keeps the bar within its cell.
 _HIDDEN = re.compile(r"[_~]|\\(?!\|)|&(?=#?\w+;)|(?a:(?<=\d)\*+(?=\w)|(?<=\w)\*+(?=\d))")
+_NUMBERED_ITEM = re.compile(r"(?<=\n)([ \t]{0,12})(\d{1,9})([.)])(?=[ \t])")
 _QUOTED_WIDTH = 160  # characters of a sentence in the list of doubtful sentences
 
 
@@ -154,7 +155,7 @@ def _is_quoted(result: QueryResult) -> bool:
 
 def partial_markdown(text: str, note: str = "", chips: CitationChips | None = None) -> str:
     """Return the answer as far as it has been written, with a note below it, such as that it was stopped."""
-    shown = chips.show(text) if chips else text and text_html(text)
+    shown = chips.show(keep_list_numbers(text)) if chips else text and text_html(text)
     return "\n\n".join(filter(None, (shown, _html_block("notes", escape_html(note)) if note else "")))
 
 
@@ -163,17 +164,39 @@ def failure_markdown(error: EltError, texts: Texts) -> str:
     return fill_template("failure", texts, error)
 
 
+def keep_list_numbers(markdown: str) -> str:
+    """Return a model's Markdown, in the same length, such that lists are shown with the numbers that were written.
+
+    Markdown would count on from the first number of a list. A list ends where `.` follows `)` or the reverse, so these
+    two are exchanged at each number that does not follow the one before it.
+    """
+    last: dict[str, tuple[int, str]] = {}  # number and sign of the item before, by its indentation
+
+    def keep(found: re.Match[str]) -> str:
+        indent, number, sign = found[1], int(found[2]), found[3]
+        before, used = last.get(indent, (number - 1, sign))
+        sign = used if number == before + 1 else ".)".replace(used, "")
+        for deeper in [one for one in last if len(one) > len(indent)]:
+            del last[deeper]
+        last[indent] = number, sign
+        return f"{indent}{found[2]}{sign}"
+
+    parts = _CODE.split(f"\n{markdown}")
+    parts[::2] = [_NUMBERED_ITEM.sub(keep, part) for part in parts[::2]]
+    return "".join(parts)[1:]
+
+
 def mark_doubtful(result: QueryResult, texts: Texts, chips: CitationChips) -> str:
     """Return the answer as HTML. A warning sign with the reasons as its tooltip precedes each doubtful sentence."""
-    marked, position = [], 0
+    marked, position, answer = [], 0, keep_list_numbers(result.answer)
     for sentence, start, end in find_doubtful(result.answer, result.checked):
         verdict = sentence.verdict
         title = escape_html(f"{texts(f'answer.{verdict}')}: {' '.join(map(texts.say, sentence.reasons))}")
         tag = f'<mark class="{verdict}" title="{title}">{_SIGNS[verdict]} '
-        marked.append(chips.show(result.answer[position:start]))
-        marked += [_mark_line(line, tag, chips) for line in result.answer[start:end].splitlines(keepends=True)]
+        marked.append(chips.show(answer[position:start]))
+        marked += [_mark_line(line, tag, chips) for line in answer[start:end].splitlines(keepends=True)]
         position = end
-    return "".join([*marked, chips.show(result.answer[position:])])
+    return "".join([*marked, chips.show(answer[position:])])
 
 
 def _mark_line(line: str, tag: str, chips: CitationChips) -> str:

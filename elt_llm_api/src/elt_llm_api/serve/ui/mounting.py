@@ -306,8 +306,13 @@ def rewrite_page(page: str, language: str = DEFAULT_LANGUAGE) -> tuple[str, list
     """
     own = _META_OR_LINK.sub(lambda tag: "" if _EXTERNAL.search(tag[0]) else tag[0], page)
     own = _HTML_LANGUAGE.sub(rf'\g<1>"{language}"', own, count=1)
-    lost, error = (escape(load_texts(language)(f"page.{name}")) for name in ("lost", "error"))
-    script = f'<script src="/page.js" data-lost="{lost}" data-error="{error}" defer></script>'
+    texts = load_texts(language)
+    lost, error = (escape(texts(f"page.{name}")) for name in ("lost", "error"))
+    unsupported = escape(texts.say("Files of this type are not supported: {name}."))
+    script = (
+        f'<script src="/page.js" data-lost="{lost}" data-error="{error}" data-unsupported="{unsupported}" defer>'
+        "</script>"
+    )
     own = own.replace("</head>", f"{script}</head>", 1)
     return own, _INLINE_SCRIPT.findall(own)
 

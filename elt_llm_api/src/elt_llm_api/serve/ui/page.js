@@ -37,7 +37,12 @@ function jump(button) {
   setTimeout(() => place?.classList.remove("is-target"), 1500);
 }
 
-const here = { copy, jump, print: () => window.print() };
+async function signOut() {
+  await fetch("/logout", { method: "POST" });
+  location.assign("/login");
+}
+
+const here = { copy, jump, print: () => window.print(), signOut };
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest?.("button.do");
@@ -103,8 +108,8 @@ document.addEventListener("click", (event) => {
   if (thumbnail) dropped.splice([...thumbnails()].indexOf(thumbnail), 1);
 }, true);
 
-// Gradio has this message and the title of errors in English only. It loads the page again when the server is back; the typed question is kept.
-const { lost, error } = document.currentScript.dataset;
+// Gradio has these messages and the title of errors in English only. It loads the page again when the server is back; the typed question is kept.
+const { lost, error, unsupported } = document.currentScript.dataset;
 let isLost = false;
 const questionBox = () => document.querySelector("#question textarea");
 window.addEventListener("pagehide", () => {
@@ -139,6 +144,8 @@ new MutationObserver(() => {
     if (thumbnail.dataset.name !== dropped[place]) thumbnail.dataset.name = dropped[place] ?? "";
   });
   for (const toast of document.querySelectorAll('[data-testid="toast-text"]')) {
+    const [, refused] = /^Invalid file type: (.+?)\. Only /.exec(toast.textContent) ?? [];
+    if (refused) toast.textContent = unsupported.replace("{name}", refused);
     if (!toast.textContent.startsWith("Connection to the server was lost")) continue;
     toast.textContent = lost;
     isLost = true;

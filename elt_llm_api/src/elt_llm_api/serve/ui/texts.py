@@ -11,6 +11,7 @@ DEFAULT_LANGUAGE = "en"
 _PLACEHOLDER = re.compile(r"\\{(\w+)\\}")  # in an escaped pattern
 _WORDS, _WORDS_OF_ONE_SENTENCE = r"(?P<\1>.+?)", r"(?P<\1>(?:(?![.!?] [A-Z']).)+?)"  # that a placeholder matches
 _BETWEEN_SENTENCES = re.compile(r"(?<=[.!?]) (?=[A-Z'])")
+_FIGURE = re.compile(r"\d{1,3}(?:,\d{3})+")
 _MOST_SENTENCES = 3  # of a message with a translation
 
 
@@ -46,7 +47,8 @@ class Texts:
     def say(self, message: str) -> str:
         """Return messages of the server in this language; sentences without a translation stay in English.
 
-        If no sentence has one, values may contain the end of a sentence, such as a file named "Dr. Hill.pdf".
+        If no sentence has one, values may contain the end of a sentence, such as a file named "Dr. Hill.pdf". If it has
+        none even so, notes separated by semicolons are translated one by one.
         """
         sentences, own = _BETWEEN_SENTENCES.split(message), []
         while sentences:
@@ -56,14 +58,22 @@ class Texts:
             own.append(text)
             del sentences[:count]
         translated = " ".join(own)
-        return translated if translated != message else self._translation(message, self._loose) or message
+        if translated != message:
+            return translated
+        return self._translation(message, self._loose) or "; ".join(map(self._say_note, message.split("; ")))
+
+    def _say_note(self, note: str) -> str:
+        return self._translation(note, self._strict) or note
 
     def _translation(self, message: str, patterns: Sequence[tuple[re.Pattern[str], str]]) -> str:
         """Return the translation of one message; "" if there is none."""
         for pattern, own in patterns:
             if found := pattern.fullmatch(message):
-                return own.format(**{name: self.say(words) for name, words in found.groupdict().items()})
+                return own.format(**{name: self._say_value(words) for name, words in found.groupdict().items()})
         return ""
+
+    def _say_value(self, words: str) -> str:
+        return self.figure(words) if _FIGURE.fullmatch(words) else self.say(words)
 
     @property
     def keys(self) -> frozenset[str]:

@@ -17,7 +17,7 @@ from elt_llm_ingest.readers.formats.converted import ConvertedReader
 from elt_llm_ingest.readers.formats.mail import EmailReader, OutlookReader
 from elt_llm_ingest.readers.formats.members import ArchiveReader
 from elt_llm_ingest.readers.pdf.reader import DOTS_PER_INCH, PageOcr, ocr_paragraphs
-from elt_llm_ingest.readers.tesseract import NOT_INSTALLED, TesseractFailed, recognise
+from elt_llm_ingest.readers.tesseract import NOT_INSTALLED, OCR_IS_OFF, TesseractFailed, recognise
 
 _SIGNATURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*", b"RIFF")
 
@@ -40,9 +40,9 @@ class PictureReader(DocumentReader):
         """Recognise the text in the picture. If OCR is off, the text is empty, and a note names the setting."""
         data, builder = read_bytes(path), DocumentBuilder()
         if data and not data.startswith(_SIGNATURES):
-            raise UnreadableDocument("is not a picture: its content has another format", hint="Rename the file.")
+            raise UnreadableDocument("is not a picture: its content has another format", hint="rename the file")
         if self._ocr is None:
-            return builder.build(path.stem, {}, ("is a picture; to read its text, set ingest.ocr: true",))
+            return builder.build(path.stem, {}, (f"is a picture; {OCR_IS_OFF}",))
         if not self._ocr.engine:
             return builder.build(path.stem, {}, (f"the text of the picture is not read: {NOT_INSTALLED}",))
         try:

@@ -76,7 +76,7 @@ class ConvertedReader(DocumentReader):
         if not data.strip():
             return ParsedDocument("", path.stem)
         if suffix == ".rtf" and not data.lstrip().startswith(b"{\\rtf"):
-            raise UnreadableDocument("is not an RTF file: its content has another format", hint="Rename the file.")
+            raise UnreadableDocument("is not an RTF file: its content has another format", hint="rename the file")
         source, macros = _prepare_latex(data) if suffix == ".tex" else (data, ())
         converted = _convert(mark_powers(source) if suffix == ".rtf" else source, _TYPES[suffix])
         metadata = cast("Mapping[str, object]", converted.metadata)

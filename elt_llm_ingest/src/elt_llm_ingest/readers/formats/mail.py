@@ -102,7 +102,7 @@ class EmailReader(ContainerReader):
         message = message_from_bytes(data, policy=policy.default)
         headers = {name: header_text(message, name) for name in HEADERS}
         if data.strip() and not (headers["from"] or headers["subject"] or headers["message-id"]):
-            raise UnreadableDocument("is not an e-mail: it has neither sender nor subject", hint="Rename the file.")
+            raise UnreadableDocument("is not an e-mail: it has neither sender nor subject", hint="rename the file")
         _check_levels(message)
         members = Members(self, "attachment")
         for number, attachment in enumerate(members.within_limit(_attachments(message)), 1):
@@ -190,7 +190,7 @@ class OutlookReader(ContainerReader):
         data = read_bytes(path)
         if not data.startswith(_OLE):
             raise UnreadableDocument(
-                "is not an Outlook message: its content has another format", hint="Rename the file."
+                "is not an Outlook message: its content has another format", hint="rename the file"
             )
         try:
             with OleFileIO(BytesIO(data)) as container:

@@ -36,7 +36,7 @@ from elt_llm_ingest.readers.pdf.layout import (
     page_paragraphs,
     readable_text,
 )
-from elt_llm_ingest.readers.tesseract import NOT_INSTALLED, TesseractFailed, recognise
+from elt_llm_ingest.readers.tesseract import NOT_INSTALLED, OCR_IS_OFF, TesseractFailed, recognise
 
 OCR_VERSION = 1
 """Increase this number whenever a change may alter the text of a picture."""
@@ -650,12 +650,12 @@ class _Pages:
         missing = [number for number in self.empty if number not in self.read_by_ocr]
         empty = [number for number in missing if number not in self.unreadable]
         unreadable = [number for number in missing if number in self.unreadable]
-        reason = self.ocr_failure or ("OCR found nothing" if self.ocr else "")
+        reason = self.ocr_failure or ("OCR found nothing" if self.ocr else OCR_IS_OFF)
         engine = self.ocr.described if self.ocr else ""
         notes = (
             (self.read_by_ocr, "was", "were", f"read by OCR ({engine})"),
-            (empty, "has", "have", f"no text layer{reason and f'; {reason}'}"),
-            (unreadable, "has", "have", f"an unreadable text layer and is left out; {reason or 'try ingest.ocr'}"),
+            (empty, "has", "have", f"no text layer; {reason}"),
+            (unreadable, "has", "have", f"an unreadable text layer and is left out; {reason}"),
             (self.blank, "is", "are", "blank"),
             (self.damaged, "is", "are", "damaged"),
         )
