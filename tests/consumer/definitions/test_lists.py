@@ -257,4 +257,7 @@ def test_a_term_between_a_backtick_and_a_quote_before_a_phrase_with_a_capital_is
     text = (
         "Definitions\n===========\n\n`Copy' Any thing that looks like the work.\n\n`Tool' A device that makes a copy.\n"
     )
-    assert defined(text) == {"Copy": "Any thing that looks like the work.", "Tool": "A device that makes a copy."}
+    assert defined(text) == [
+        ("Copy", "Any thing that looks like the work."),
+        ("Tool", "A device that makes a copy."),
+    ]

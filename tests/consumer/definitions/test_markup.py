@@ -244,6 +244,6 @@ def test_the_heading_of_a_list_in_bold_is_no_term_and_means_on_the_next_line_is_
 
 
 def test_a_bold_term_with_a_label_and_two_names_in_quotes_gives_one_term_and_an_alias() -> None:
-    page = '<h2>Definitions</h2><p><b>(a) "Health Data" or "HD"</b> means data about the health of a person.</p>'
-    (found,) = find_definitions(_corpus(page))
+    page = b'# Definitions\n\n**(a) "Health Data" or "HD"** means data about the health of a person.\n'
+    (found,) = find_definitions(_corpus(page, "md"))
     assert (found.term, found.aliases) == ("Health Data", ("HD",))
