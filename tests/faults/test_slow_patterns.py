@@ -1,5 +1,6 @@
 """No regular expression takes longer than half a second on hostile texts of 20,000 characters."""
 
+import ast
 import json
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from optional import needs
 from sampling import FULL
 
 SWEEP = Path(__file__).parents[1] / "support" / "regex_sweep.py"
+INGEST = Path(__file__).parents[2] / "elt_llm_ingest" / "src"
 PACKAGES = ("elt_llm_core", "elt_llm_ingest", "elt_llm_query", "elt_llm_api", "elt_llm_consumer")
 
 
@@ -29,3 +31,25 @@ def test_every_regular_expression_is_fast_on_hostile_texts() -> None:
     for patterns, slow in found.values():
         assert patterns > 0
         assert slow == []
+
+
+def test_regular_expressions_of_the_ingest_inside_functions_are_string_literals() -> None:
+    """Other expressions cannot be tested for speed."""
+    calls = [
+        (f"{path.name}:{call.lineno}", call)
+        for path in sorted(INGEST.rglob("*.py"))
+        if "import re\n" in (source := path.read_text(encoding="utf-8"))
+        for function in ast.walk(ast.parse(source))
+        if isinstance(function, ast.FunctionDef)
+        for call in ast.walk(function)
+        if isinstance(call, ast.Call) and _has_pattern(call)
+    ]
+    assert calls
+    assert not [place for place, call in calls if not isinstance(call.args[0], ast.Constant)]
+
+
+def _has_pattern(call: ast.Call) -> bool:
+    match call.func:
+        case ast.Attribute(value=ast.Name(id="re"), attr=attr):
+            return attr != "escape"
+    return False

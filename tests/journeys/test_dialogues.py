@@ -9,7 +9,7 @@ from processes.demonstration import Demo
 from sampling import sampled
 
 _LINES = (PROJECT / "samples" / "dialogues.jsonl").read_text(encoding="utf-8").splitlines()
-DIALOGUES = [json.loads(line) for line in sampled(_LINES, 24)]
+DIALOGUES = [json.loads(line) for line in sampled(_LINES, 20)]
 
 
 @pytest.fixture(scope="module")

@@ -169,6 +169,7 @@ def test_every_retrieval_strategy_can_be_limited_to_a_knowledge_base_and_a_docum
         assert {it["metadata"]["doc_type"] for it in there["chunks"]} == {"guide"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("strategy", "name"),
     [("simple", name) for name in TENANTS] + [("cot", "Acme"), ("tot", "Globex"), ("reflect", "Initech")],

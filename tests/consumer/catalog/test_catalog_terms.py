@@ -67,18 +67,24 @@ def test_an_entity_that_the_texts_may_spell_otherwise_gets_a_note_with_that_spel
     text = """# Giving
 
 Each Donor gets a letter. Requests are kept in the Freedom of Information Log. Every Data Set has a keeper.
+VTS is staffed.
 
 | Abbreviation | Meaning |
 |---|---|
 | FOI | Freedom of Information |
 """
-    model = model_of({"Charity": ["Doner", "Dataset Owner", "Dataset", "FOI Log", "Vessel"]}, [])
+    model = model_of(
+        {"Charity": ["Doner", "Dataset Owner", "Dataset", "FOI Log", "Vessel", "Vessel Traffic Services"]}, []
+    )
     context = context_of({"policy.md": text}, model=model)
     rows = {row.name: row for row in (task.row(task.material(), None) for task in CatalogJob(context).tasks())}
-    assert {name: rows[name].cells["source"].note for name in ("Doner", "Dataset", "FOI Log", "Vessel")} == {
+    assert {
+        name: rows[name].cells["source"].note for name in ("Doner", "Dataset", "Vessel Traffic Services", "Vessel")
+    } == {
         "Doner": "Perhaps the texts write “Donor”: policy.md.",
         "Dataset": "Perhaps the texts write “Data Set”: policy.md.",
-        "FOI Log": "Perhaps the texts write “Freedom of Information Log”: policy.md.",
+        "Vessel Traffic Services": "Perhaps the texts write “VTS”: policy.md.",
         "Vessel": "",
     }
-    assert all(rows[name].cells["source"].value == "MODEL_ONLY" for name in ("Doner", "Dataset", "FOI Log"))
+    assert all(rows[name].cells["source"].value == "MODEL_ONLY" for name in ("Doner", "Dataset", "Vessel"))
+    assert rows["FOI Log"].cells["source"].value == "BOTH"

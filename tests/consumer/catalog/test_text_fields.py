@@ -122,6 +122,54 @@ def test_a_second_header_row_names_the_column_of_a_field_if_no_other_column_has_
     assert _cell("Case File", "data_owner", (table + row).replace("Deputy", "Owner")).verdict == "absent"
 
 
+_SCHEDULE = """# Keeping records
+
+| Ref | Record | Data Owner | Period |
+|---|---|---|---|
+| B1 | Case File | Clerk | 8 years[2] |
+| B2 | Loan (3) | as B1 | As above |
+| B3 | Appeal minutes and agendas | as above | see row 9 |
+| B4 | Transfers (closed) | Fine | Permanent |
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "value"),
+    [
+        ("Case File", "retention", "8 years"),
+        ("Loan", "retention", "8 years"),
+        ("Loan", "data_owner", "Clerk"),
+        ("Appeal", "retention", None),
+        ("Transfer", "retention", ("Transfers (closed): Permanent",)),
+        ("Fine", "retention", None),
+    ],
+)
+def test_a_schedule_is_read_with_short_headers_references_and_footnotes(
+    name: str, field: str, value: str | tuple[str, ...] | None
+) -> None:
+    cell = _cell(name, field, _SCHEDULE)
+    assert cell.value == value
+    assert _cell("Case File", "retention", _SCHEDULE.replace("Keeping records", "Loans")).verdict == "absent"
+
+
+def test_a_cell_that_refers_to_another_row_is_quoted_with_that_row() -> None:
+    cell = _cell("Loan", "data_owner", _SCHEDULE)
+    assert [place.quote.split(" | ")[1] for place in cell.evidence] == ["Loan (3)", "Case File"]
+
+
+@pytest.mark.parametrize("name", ["Vetting Certificate", "Case File"])
+def test_items_of_a_list_share_their_first_or_last_words(name: str) -> None:
+    row = "| Vetting forms & certificates / Case and Loan Files, including copies | 2 years |"
+    assert _cell(name, "retention", f"| Record | Kept for |\n|---|---|\n{row}\n").value == "2 years"
+
+
+def test_a_period_without_an_end_contradicts_a_number_of_years() -> None:
+    table = "| Record | Kept for |\n|---|---|\n| Case File | Permanent |\n\n"
+    assert _cell("Case File", "retention", f"{table}Each Case File is kept for six years.").verdict == "conflict"
+    assert _cell("Case File", "retention", f"{table}Each Case File is kept permanently.").verdict == "found"
+    assert _cell("Case File", "retention", f"{table}A Case File is then permanently deleted.").verdict == "found"
+
+
 def test_contradicting_table_rows_are_reported_as_a_conflict() -> None:
     second = "\n\nAnd:\n\n| Set | Class |\n|---|---|\n| Case File | Internal |\n"
     cell = _cell("Case File", "data_classification", _HANDBOOK + second)

@@ -117,6 +117,13 @@ def test_a_unit_of_time_after_a_number_is_no_rule_about_the_unit() -> None:
         ("The Clerk is the Information Asset Owner of the Ladder and of Boats.", "Clerk"),
         ("Whoever hires it is responsible for the Ladder.", None),
         ("The Store Keeper is responsible for Ladder repairs.", None),
+        ("The Data Owner of the Ladder is the Finance Director.", "Finance Director"),
+        ("The Data Owner of the Ladder and the Boats is Ms Fox.", "Ms Fox"),
+        ("The Owner of the report on the Ladder is Ms Fox.", None),
+        ("The Data Owner of the Ladder is not Ms Fox.", "The Data Owner of the Ladder is not Ms Fox."),
+        ("Each Ladder is owned by the Head of Stores.", "Head of Stores"),
+        ("Since the 2023 review the Head of Stores has been the Data Owner of Ladders.", "Head of Stores"),
+        ("Until 2022 the Clerk was the Data Owner of Ladders.", None),
     ],
 )
 def test_the_responsible_person_is_the_value_of_the_owner_field(text: str, owner: str | None) -> None:
@@ -258,6 +265,14 @@ def test_two_tables_and_a_sentence_that_give_different_periods_are_a_conflict() 
     assert cell.value == ("90 days", "We keep each Permit for six months.", "180 days")
     assert cell.note == "The texts give different periods."
     assert _cell("Ladder", "retention", text).verdict == "found"
+
+
+@pytest.mark.parametrize("verb", ["used to be", "were", "were formerly", "had been"])
+def test_a_period_of_the_past_is_no_period(verb: str) -> None:
+    past = f"Permits {verb} kept for six years."
+    assert _cell("Permit", "retention", past).verdict == "absent"
+    now = "Permits were formerly kept for 3 years and are now kept for 5 years."
+    assert _cell("Permit", "retention", f"{past} {now}").value == (now,)
 
 
 def test_a_period_with_a_condition_does_not_contradict_another_period_but_is_noted() -> None:

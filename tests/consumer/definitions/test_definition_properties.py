@@ -30,7 +30,7 @@ _PARTS = st.sampled_from(
     ]
 )
 _TEXTS = st.lists(_PARTS, max_size=40).map("".join)
-_SLOWEST = 20.0  # seconds for what takes well under one: no text may hang
+_SLOWEST = 20.0  # CPU seconds for what takes well under one: no text may hang
 
 
 def test_a_line_of_dots_and_spaces_without_a_page_number_is_read_quickly() -> None:
@@ -73,6 +73,7 @@ def test_the_key_of_a_term_keeps_an_ending_that_only_looks_like_a_plural(word: s
     assert term_key(word) == (word.lower(),)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     "unit",
     [
@@ -95,9 +96,9 @@ def test_the_key_of_a_term_keeps_an_ending_that_only_looks_like_a_plural(word: s
 )
 def test_the_time_to_find_definitions_is_linear_in_the_length_of_the_text(unit: str) -> None:
     text = unit * (60_000 // len(unit))
-    start = time.monotonic()
+    start = time.process_time()
     definitions_in_document(document_of("long.md", text))
-    assert time.monotonic() - start < _SLOWEST
+    assert time.process_time() - start < _SLOWEST
 
 
 @pytest.mark.parametrize(

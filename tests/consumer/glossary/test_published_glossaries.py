@@ -86,6 +86,7 @@ def test_most_definitions_of_published_glossaries_are_found_with_verbatim_quotes
     assert sum(_has_first_sentence(gold[term], found[term]) for term in defined) >= 0.9 * len(defined)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("folder", "name", "reader"), TEXTS)
 def test_missed_entries_of_a_published_glossary_are_reported_if_only_abbreviations_are_read(
     datasets: Path, folder: str, name: str, reader: type[DocumentReader]

@@ -40,6 +40,11 @@ def _met(names: list[str], text: str) -> list[tuple[str, str]]:
         ("Prüfung der Verträge", "Die Prüfung der Verträge beginnt.", "Prüfung der Verträge"),
         ("Prüfung", "Die Prüfungen beginnen.", "Prüfungen"),
         ("証明書", "この証明書は必要です。", "証明書"),
+        ("Payroll", "Each Pay-roll is closed.", "Pay-roll"),
+        ("Register of Interests", "The Members' Interests Register is open.", "Interests Register"),
+        ("Interests Register", "Sign the Register of Interests.", "Register of Interests"),
+        ("BOC Log", "Fill in the Bill of Charges Log.", "Bill of Charges Log"),
+        ("Bill of Charges Log", "Fill in the BOC Log.", "BOC Log"),
     ],
 )
 def test_a_name_is_found_in_every_spelling(name: str, text: str, written: str) -> None:
@@ -54,6 +59,8 @@ def test_a_name_is_found_in_every_spelling(name: str, text: str, written: str) -
         ("Match", "Matchmaking and rematch."),
         ("Invoice", "A bocage in the boc."),
         ("Owner", "They disown her."),
+        ("Data Owner", "The owner of data is unknown."),
+        ("Duty of Care", "Care for the duty roster."),
         ("HTTP", "Only HTTPS is offered, as in https."),
     ],
 )

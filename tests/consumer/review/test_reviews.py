@@ -243,6 +243,14 @@ def test_rows_are_listed_with_the_document_that_changed_since_they_were_made(loa
     assert ("terms", "Term 02") not in changes
 
 
+def test_rows_are_not_listed_if_a_document_was_saved_again_with_the_same_text(loaded: LoadedSettings) -> None:
+    path = loaded.project / "docs" / "a" / "one.md"
+    path.write_text(path.read_text(encoding="utf-8"), encoding="utf-8-sig")  # other bytes, the same text
+    run_ingest(loaded.data_dir, loaded.project / "docs")
+    with closing(open_state(loaded.data_dir)) as state:
+        assert stale_rows(state, NAME, read_sources(job_file(loaded), loaded)) == []
+
+
 def test_forgetting_a_document_deletes_its_rows_and_reviews(loaded: LoadedSettings) -> None:
     _import(
         loaded, _line("Term 00", "APPROVED", "Registrar", "As in term two."), _line("Term 02", "APPROVED", "Registrar")

@@ -280,12 +280,13 @@ def test_rewriting_any_question_after_any_question_raises_no_error(first: str, s
     assert bool(rewrite_by_rules(second, [EarlierTurn(first)]).text) == bool(second.split())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "piece", ["a ", "a-", "the ", "is a ", "and ", "What does a ", "wie lange dauert ein ", "for a "]
 )
 def test_long_follow_up_questions_are_rewritten_in_linear_time(piece: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     rewrite_by_rules(f"and {piece * 3000}?", [EarlierTurn(f"What does {piece * 3000} cost?")])
     rewrite_by_rules("and for it?", [EarlierTurn(piece * 5000)])
     rewrite_by_rules("and a youth match?", [EarlierTurn(piece * 5000)])
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20

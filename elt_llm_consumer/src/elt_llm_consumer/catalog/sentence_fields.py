@@ -113,9 +113,22 @@ _SEVERAL = re.compile(r"[,;]|\s(?:und|oder)\s")
 # "The Pump is not (may be, was, previously) classified as Public" does not give the class.
 _NEGATORS = language_words("negators")
 _UNSTATED = _NEGATORS | CONDITIONALS | language_words("permissions") | language_words("past_or_possible")
+_PAST = language_words("past")
+_USED_TO = word_pattern(
+    r"(?<!\bis )(?<!\bare )(?<!\bbe )(?<!\w)@used_to@\s{1,3}(?:\w{1,12}\s{1,3}){0,2}$", re.IGNORECASE
+)
 _PLACES_AND_TIMES = PREPOSITIONS | {"ab"}
 _CLOSING = FINITE_VERBS | _UNSTATED | {"worden", "sein"}  # verbs at the end of a German clause
 _NO_CLASS = language_words("no_class")
+# The name after "owned by": capitalised words, joined by articles, "of", "for" and "and".
+_PERSON = word_pattern(
+    r"[\s:]{1,3}(?P<name>(?:@definite_articles@\s)?[^\W\d_a-zß-ÿ][\w'\u2019.-]{0,30}"
+    r"(?:\s(?:(?:of|for|and|und|für|&)\s)?(?:@definite_articles@\s)?[^\W\d_a-zß-ÿ][\w'\u2019-]{0,30}){0,7})"
+)
+_ENDS_OF_SENTENCE = re.compile(r"\s{0,3}(?:[.;]|$)")
+_TO_VERB = word_pattern(rf"{_FURTHER_NAMES}(?:\s\w{{2,6}}){{1,3}}")
+_OF_CUE = re.compile(r"\s(?:of|for|von|für)$")
+_OF = word_pattern(r"\s(?:of|for|von|für|der|des)\s", re.IGNORECASE)
 _COORDINATION = word_pattern(r"(?:\s{0,3},\s{0,3}(?:@and@\s{1,3})?|\s{1,3}@and@\s{1,3})(?:@before_item@\s{1,3})?")
 _MAIL_HEADER = re.compile(r"(?:From|Von): [^\n]{1,500}\n(?:[^\n]{0,2000}\n){0,9}(?:Date|Sent|Datum|Gesendet): ")
 _CLAUSE = word_pattern(r"[,;:]\s{1,3}(?:(?:@and@|but)\s{1,3})?")
@@ -123,6 +136,7 @@ _AND = word_pattern(r"\s@and@\s")
 _ENDS_IN_AND = word_pattern(r"\s@and@\s{1,3}$")
 _PLURAL_VERB = word_pattern(r"@plural_be@\s", re.IGNORECASE)
 _NOBODY = word_pattern(r"(?<!\w)@not_in_owner@(?!\w)", re.IGNORECASE)
+_CAPITAL = re.compile(r"\s(?=[^\W\d_a-zß-ÿ])")
 _MAX_NAME_WORDS = 8
 _MAX_VERBS = 3  # words between an entity and "classified as": "must always be"
 
@@ -158,6 +172,27 @@ def _responsible(named: NamedStatement, answers: CueMatcher) -> "StatedClaim | N
     return None
 
 
+def _owner_after(named: NamedStatement, phrases: CueMatcher) -> "StatedClaim | None":
+    """Return the person after a phrase such as "owned by" or "owner of ... is", if it is about the named thing.
+
+    The thing is the subject of the phrase, or within it: "The Owner of the Pump is Ms Fox".
+    """
+    text = named.statement.text
+    for start, end in () if named.statement.cells else phrases.spans(text):
+        within = [mention for mention in named.local_mentions if start < mention[0] and mention[1] < end]
+        of_thing = any(
+            _is_coordinated(_OF.split(text[start:first], maxsplit=1)[-1]) and _TO_VERB.fullmatch(text, last, end)
+            for first, last in within
+        )
+        person = _PERSON.match(text, end)
+        if person is None or _is_unstated(text[named.statement.offset : start]):
+            continue
+        if of_thing or (not within and _is_about_whole(named, start)):
+            whole = person["name"] if _ENDS_OF_SENTENCE.match(text, person.end()) else ""
+            return _person(person["name"], whole, is_only=True)
+    return None
+
+
 def _within_answer(answer: str, first: int, last: int) -> "re.Match[str] | None":
     """Match a German answer around a name: "ist für die Pumpe verantwortlich", "Für Pumpen ist Frau Fox zuständig"."""
     lead = re.search(r"(?:^|\s)für\s(?P<names>.*)", answer[: max(0, first)], re.IGNORECASE)
@@ -168,8 +203,12 @@ def _person(subject: str, whole: str, *, is_only: bool) -> "StatedClaim | None":
     """Return the subject of a clause as a responsible person; None if it is not a name."""
     name = _ARTICLE.sub("", " ".join(subject.split()))
     longest = max(len(one.split()) for one in _COORDINATION.split(name))
-    if name.partition(" ")[0].casefold() in _GERMAN_PLACES:  # "Im Netz ist verantwortlich für Zähler: Frau Fox"
+    first = name.partition(" ")[0].casefold()
+    if first in _GERMAN_PLACES:  # "Im Netz ist verantwortlich für Zähler: Frau Fox"
         return None
+    if first in PREPOSITIONS:  # "Since the 2023 review the Head of Stores"
+        name = next((tail for tail in (name[it.end() :] for it in _CAPITAL.finditer(name)) if _is_name(tail)), "")
+        is_only = False
     if not name[:1].isupper() or longest > _MAX_NAME_WORDS or _NOBODY.search(name) or finite_verbs().spans(name):
         return None
     return StatedClaim(name, is_only and subject == whole and not re.search(r"\d", name) and not _OR.search(name))
@@ -261,6 +300,12 @@ def _is_unstated(before: str) -> bool:
     return False
 
 
+def _is_past(before: str) -> bool:
+    """Return whether the verb at the end of `before` is about the past: "were formerly", "used to be"."""
+    verbs = (word.low for word in reversed(sentence_words(before)) if word.low in _PAST | FINITE_VERBS - {"be"})
+    return next(verbs, "") in _PAST or bool(_USED_TO.search(before))
+
+
 _TIMES = frozenset({"minute", "hour", "day", "week", "month", "year"})
 
 
@@ -298,10 +343,13 @@ def _is_about_another(named: NamedStatement) -> bool:
 
 
 def _is_owner(named: NamedStatement, cue: Span) -> bool:
-    """Return whether the entity itself is the owner: "is owned by the Clerk", "The Clerk is the owner of the Pump"."""
+    """Return whether a cue makes the entity an owner, or something else owned: "The Clerk is the owner of the Pump"."""
     text, offset = named.statement.text, named.statement.offset
     if text[: cue[1]].casefold().endswith(" by"):
         return any(_ONLY_ARTICLES.match(text[cue[1] : first]) for first, _ in named.local_mentions if first >= cue[1])
+    if _OF_CUE.search(text, *cue) and all(first >= cue[1] for first, _ in named.local_mentions):
+        # "The Owner of the report on the Pump" owns no pump.
+        return not any(_is_coordinated(text[cue[1] : first]) for first, _ in named.local_mentions)
     return any(
         _ONLY_ARTICLES.match(text[offset:first]) and _COPULA.match(text[last : cue[0]].lstrip())
         for first, last in named.local_mentions
@@ -326,6 +374,7 @@ _BESIDE = word_pattern(
     r"\s{0,3}(?:,|@item_conjunctions@)"
     r"(?:\s{1,3}(?:@item_conjunctions@|@definite_articles@|@indefinite_articles@)){0,2}\s{0,3}$"
 )
+_WHICH = word_pattern(r",\s{1,3}@relatives@\s", re.IGNORECASE)  # "a list of permits, which are kept" keeps the list
 # A number, with the word of a reference before it. "Rule 4", "article 4" and "D3.2" are references instead of amounts.
 _FIGURE = word_pattern(r"(?<![\w.])((?:[A-Z]\w{2,20}|@document_parts@) )?\d[\d.,]{0,11}(?!\w)")
 
@@ -348,6 +397,8 @@ class FieldCandidate:
     claim: StatedClaim | None = None
     denies: bool = False
     """Whether the statement has words such as "classified as", but gives no class: "is not classified as Public"."""
+    source: TextStatement | None = None
+    """The row with the value, if the statement only refers to it: "as above"."""
 
     @property
     def order(self) -> tuple[float, int]:
@@ -368,6 +419,7 @@ class SentenceField:
         self._cues = CueMatcher(settings.cues)
         self._rules = CueMatcher(rule_words)
         self._answers, self._classes = CueMatcher(settings.answers), CueMatcher(settings.classes_after)
+        self._owned = CueMatcher(settings.answers_after)
 
     def depends_on_search(self, named: Sequence[NamedStatement], most: int) -> bool:
         """Return whether scores from a search could change which candidates are among the best `most`."""
@@ -392,7 +444,7 @@ class SentenceField:
             return None
         if not named.under_heading and _is_only_unit(named):
             return None
-        if who := _responsible(named, self._answers):
+        if who := _responsible(named, self._answers) or _owner_after(named, self._owned):
             return FieldCandidate(statement, _STATES, who.value, who)
         cues = self._cue_spans(named)
         if cues is None or ((self._settings.states or self._settings.headers) and _is_about_another(named)):
@@ -415,6 +467,8 @@ class SentenceField:
             cues = self._lifecycle_spans(cues, named, states)
         else:
             cues = [one for one in cues if not any(it.start <= one[0] < it.end for it in states)]
+        if self._settings.headers:
+            cues = [one for one in cues if statement.cells or not _is_past(statement.text[statement.offset : one[0]])]
         if self._settings.answers:
             cues = [one for one in cues if not _is_owner(named, one)]
         if self._cues.listed and not cues:
@@ -503,5 +557,5 @@ def _mention_score(statement: TextStatement, mention: Span, cues: Sequence[Span]
     if words <= _FIRST_WORDS or (verb is not None and mention[0] < verb and words <= _SUBJECT_WORDS):
         return _BEFORE_VERB if follows_preposition(before) else _SUBJECT
     gaps = [text[min(mention[1], cue[1]) : max(mention[0], cue[0])] for cue in cues]
-    distances = [len(gap.split()) for gap in gaps if not _BESIDE.match(gap)]
+    distances = [len(gap.split()) for gap in gaps if not _BESIDE.match(gap) and not _WHICH.match(gap)]
     return _NEAR if min(distances, default=_NEAR_WORDS + 1) <= _NEAR_WORDS else _NAMED

@@ -1,5 +1,6 @@
 """Read an entity's fields from the sentences and tables of the texts, with the help of a search."""
 
+import math
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,120 +19,20 @@ from elt_llm_consumer.catalog.sentence_fields import (
     find_states,
     has_condition,
 )
+from elt_llm_consumer.catalog.table_fields import OWN_RECORD, TableField
 from elt_llm_consumer.evidence import Cell, Evidence, absent_cell, found_cell, with_note
 from elt_llm_consumer.jobs.corpus import CorpusDocument
 from elt_llm_consumer.jobs.sections import CatalogField, CatalogSection
 from elt_llm_consumer.jobs.tasks import AskModel
 from elt_llm_consumer.names.names import Names
-from elt_llm_consumer.sentences.statements import TableCell, TextStatement
 from elt_llm_consumer.sentences.words import ARTICLES
 
 _DEEPER = 2
-
-
-_OWN_ROW, _OWN_RECORD, _LISTED, _LISTED_RECORD = 1.0, 0.9, 0.8, 0.75
-_KIND = 0.86
-"""The score of a table row about one kind of the entity, which is used only if no row is about the entity itself."""
-_BETWEEN = word_pattern(r"[,;]|\s@item_conjunctions@\s")
-_NUMBERED = re.compile(r"^[A-Z]{0,4}\s?[\d.]{1,8}[a-z]?$")
-
-TableRow = tuple[TextStatement, TableCell]
-NameKey = tuple[str, ...]
-
-
-class TableField:
-    """Finds the values of one field in table columns that have one of the field's configured headers."""
-
-    def __init__(self, headers: Sequence[str], statements: StatementIndex, record_words: Sequence[str]) -> None:
-        self._names = names = statements.names
-        headed = {names.key(header) for header in headers}
-        self._known = {names.key(name) for name in names.names}
-        self._records = {names.key(word) for word in record_words}
-        self._rows: list[TableRow] = []
-        self._similar: list[TableRow] = []
-        for statement in statements.statements if headed else ():
-            keyed = [(cell, names.key(cell.header)) for cell in statement.cells if cell.text and cell.header]
-            values = [cell for cell, key in keyed if key in headed] or _only(
-                [cell for cell, _ in keyed if names.key(cell.headers[-1]) in headed]
-            )
-            self._rows += [(statement, cell) for cell in values]
-            self._similar += [
-                (statement, cell)
-                for cell, key in keyed
-                if cell not in values
-                and any(key[start : start + len(own)] == own for own in headed for start in range(len(key)))
-            ]
-
-    def candidates(self, name: str, *, similar: bool = False) -> list[FieldCandidate]:
-        """Return the field's values in table rows about a name, best first.
-
-        If `similar`, use longer headers that contain a configured header: "Retention in the system" for "Retention".
-        """
-        keys, found = self._keys(name), []
-        for statement, value in self._similar if similar else self._rows:
-            others = [cell for cell in statement.cells if cell.start != value.start]
-            if score := max((self._score(cell, others, keys) for cell in others), default=0.0):
-                found.append(FieldCandidate(statement, score, value.text))
-        return sorted(found, key=lambda one: (-one.score, one.statement.number))
-
-    def kinds(self, name: str) -> list[FieldCandidate]:
-        """Return the field's values in rows about one kind of the named entity: "Adult case files" for "Case File".
-
-        A kind that is itself an entity or term is left out.
-        """
-        keys, found = self._keys(name), []
-        for statement, value in self._rows:
-            kind = _subject(statement.cells)
-            key = self._names.key(kind.text)
-            if (
-                kind.start != value.start
-                and key not in self._known
-                and any(len(key) > len(own) > 1 and key[-len(own) :] == own for own in keys)
-            ):
-                found.append(FieldCandidate(statement, _KIND, f"{kind.text}: {value.text}"))
-        return found
-
-    def responsible(self, name: str) -> list[FieldCandidate]:
-        """Return who is responsible for the named thing, from tables of duties: "Registrar: Duties: Case Files"."""
-        keys, found = self._keys(name), []
-        for statement, duties in self._rows:
-            who = _subject(statement.cells)
-            if who.start != duties.start and self._listed_score(duties, keys):
-                value = f"{who.text}: {duties.header}: {duties.text}"
-                found.append(FieldCandidate(statement, _LISTED, value))
-        return found
-
-    def _keys(self, name: str) -> set[NameKey]:
-        return {self._names.key(form) for form in self._names.forms(name)}
-
-    def _listed_score(self, cell: TableCell, keys: set[NameKey]) -> float:
-        return max(self._match_score(item, keys, _LISTED, _LISTED_RECORD) for item in _BETWEEN.split(cell.text))
-
-    def _score(self, cell: TableCell, cells: Sequence[TableCell], keys: set[NameKey]) -> float:
-        is_subject = cell.start == _subject(cells).start
-        own = self._match_score(cell.text, keys, _OWN_ROW, _OWN_RECORD) if is_subject else 0.0
-        return own or self._listed_score(cell, keys)
-
-    def _match_score(self, text: str, keys: set[NameKey], itself: float, record: float) -> float:
-        key = self._names.key(text)
-        if key in keys:
-            return itself
-        return record if len(key) > 1 and key[-1:] in self._records and key[:-1] in keys else 0.0
-
-
-def _only(cells: list[TableCell]) -> list[TableCell]:
-    """Return the single cell of the list; nothing if it contains several."""
-    return cells if len(cells) == 1 else []
-
-
-def _subject(cells: Sequence[TableCell]) -> TableCell:
-    """Return the cell that names the subject of a row: the first cell that is not a row number."""
-    return next((cell for cell in cells if cell.text and not _NUMBERED.match(cell.text)), cells[0])
-
-
 _BESIDE_TABLE = 0.85
 """If a table gives the value, only sentences with at least this score are added to it."""
 _PERIODS = frozenset({"day", "week", "month", "year"})
+# "Permanent" as a whole cell, and "kept permanently", but neither "permanent staff" nor "permanently deleted".
+_ENDLESS = word_pattern(r"^@endless@(?!\s\w)|(?<!\w)@endlessly@(?!\w|\s@removed@)", re.IGNORECASE)
 _SAME_RANK = 0.11
 """Rows whose scores differ by at most this much can contradict each other."""
 _NO_VALUE = word_pattern(r"@no_value@|[-\u2013\u2014?.]{1,3}", re.IGNORECASE)
@@ -165,7 +66,7 @@ class TextField:
         self._statements, self._engine = statements, engine
         self._defining = frozenset() if settings.definitions else frozenset(defining)
         self._sentences = SentenceField(settings, section.rule_words)
-        self._table = TableField(settings.headers, statements, section.record_words)
+        self._table = TableField(settings.headers, statements, section.record_words, settings.short_headers)
         self._duties = TableField(settings.listed_under, statements, section.record_words)
 
     def facts(self, name: str, *, deeper: bool = False, with_chunks: bool = False) -> FieldFacts:
@@ -220,7 +121,7 @@ class TextField:
         if not self.settings.headers:
             return []
         stating = (*candidates, *self._table.candidates(name, similar=True))
-        periods = [(one, [it for it in find_numbers(one.content) if it.measure in _PERIODS]) for one in stating]
+        periods = [(one, _periods_in(one.value or one.statement.content)) for one in stating]
         return [(one, found[0]) for one, found in periods if len(found) == 1]
 
     def search_further(self, name: str, facts: FieldFacts, ask: AskModel) -> FieldFacts:
@@ -244,6 +145,13 @@ class TextField:
         return scores
 
 
+def _periods_in(text: str) -> list[NumberValue]:
+    """Return the periods in a text, such as "6 months"; without any, "permanently" is a period without an end."""
+    found = [one for one in find_numbers(text) if one.measure in _PERIODS]
+    endless = None if found else _ENDLESS.search(text)
+    return [NumberValue(*endless.span(), frozenset({math.inf}), "endless")] if endless else found
+
+
 def _combined_cell(values: Sequence[FieldCandidate], sentences: Sequence[FieldCandidate], most: int, note: str) -> Cell:
     table = _table_cell(values) if values else None
     if table is not None and (table.verdict == "conflict" or not sentences or most <= 1):
@@ -253,7 +161,7 @@ def _combined_cell(values: Sequence[FieldCandidate], sentences: Sequence[FieldCa
     if not best:
         return with_note(absent_cell("The texts name the entity, but give no value for this field."), note)
     contents = tuple(candidate.content for candidate in best)
-    evidence = [_evidence(candidate, candidate.content if len(best) > 1 else "") for candidate in best]
+    evidence = _evidence(best, with_values=len(best) > 1)
     return found_cell(contents if most > 1 else contents[0], evidence, method="extractive", note=note)
 
 
@@ -263,7 +171,7 @@ def _table_cell(values: Sequence[FieldCandidate]) -> Cell:
     different = _distinct_candidates(rank)
     if len(different) > 1:
         return _conflict_cell(different, "Tables give different values.")
-    return found_cell(rank[0].value, [_evidence(one) for one in rank])
+    return found_cell(rank[0].value, _evidence(rank))
 
 
 def _value_words(value: str, names: Names) -> frozenset[str]:
@@ -281,7 +189,7 @@ def _compared_facts(
 
     Values that need not contradict each other, such as one with a condition, are added to the note with their places.
     """
-    rows = [replace(one, claim=StatedClaim(one.value, one.score >= _OWN_RECORD)) for one in values[:1]]
+    rows = [replace(one, claim=StatedClaim(one.value, one.score >= OWN_RECORD)) for one in values[:1]]
     claims: dict[frozenset[str], tuple[FieldCandidate, StatedClaim]] = {}
     for one in [*rows, *sorted(sentences, key=lambda it: not (it.claim and it.claim.whole))]:
         if one.claim is not None:
@@ -296,7 +204,7 @@ def _compared_facts(
     claimed = [one.claim for one in (*rows, *sentences) if one.claim and one.claim.whole and one.content in shown]
     given = {_value_words(claim.value, names) for claim in claimed}
     others = [
-        f'"{claim.value if claim.whole else one.statement.content}" ({_evidence(one).place})'
+        f'"{claim.value if claim.whole else one.statement.content}" ({_place(one)})'
         for key, (one, claim) in claims.items()
         if key not in given and one.statement.content not in shown
     ]
@@ -308,7 +216,7 @@ def _conflict_cell(different: Sequence[FieldCandidate], note: str) -> Cell:
     return Cell(
         value=tuple(one.content for one in different),
         verdict="conflict",
-        evidence=tuple(_evidence(one, one.content) for one in different),
+        evidence=_evidence(different, with_values=True),
         confidence=different[-1].score,
         note=note,
     )
@@ -326,7 +234,7 @@ def _different_periods(timed: Sequence[tuple[FieldCandidate, NumberValue]]) -> l
 def _conditional_periods(timed: Sequence[tuple[FieldCandidate, NumberValue]]) -> str:
     """Return a note with the statements of a period under a condition that differs from another stated period."""
     others = [
-        f'"{one.content}" ({_evidence(one).place})'
+        f'"{one.content}" ({_place(one)})'
         for one, period in timed
         if has_condition(one.content) and not all(period.agrees(known) for _, known in timed)
     ]
@@ -341,9 +249,17 @@ def _distinct_candidates(candidates: Sequence[FieldCandidate]) -> list[FieldCand
     return list(seen.values())
 
 
-def _evidence(candidate: FieldCandidate, about: str = "") -> Evidence:
-    statement = candidate.statement
-    return statement.document.evidence(statement.start, statement.end, candidate.score, about)
+def _evidence(candidates: Iterable[FieldCandidate], *, with_values: bool = False) -> tuple[Evidence, ...]:
+    """Return the quotes of the candidates, with the row that an "as above" refers to; `with_values`: each its value."""
+    return tuple(
+        one.document.evidence(one.start, one.end, candidate.score, candidate.content if with_values else "")
+        for candidate in candidates
+        for one in filter(None, (candidate.statement, candidate.source))
+    )
+
+
+def _place(candidate: FieldCandidate) -> str:
+    return _evidence([candidate])[0].place
 
 
 def statement_chunk(document: CorpusDocument, start: int, end: int, headings: Iterable[str] = ()) -> RetrievedChunk:

@@ -128,6 +128,9 @@ class CatalogField(SettingsSection):
         "", max_length=500, description="Search query; {entity} is replaced by the name. Empty: no search."
     )
     headers: tuple[str, ...] = Field((), description="Headings of table columns whose cells contain the value.")
+    short_headers: tuple[str, ...] = Field(
+        (), description="Headings of such columns that count only below a heading or title with a word of `headers`."
+    )
     listed_under: tuple[str, ...] = Field(
         (), description="Headings of table columns that list what the row's subject is responsible for, such as Duties."
     )
@@ -139,6 +142,10 @@ class CatalogField(SettingsSection):
     )
     answers: tuple[str, ...] = Field(
         (), description="Words such as is responsible for; the person or body named before them is the value."
+    )
+    answers_after: tuple[str, ...] = Field(
+        (),
+        description="Words such as owned by, or owner of ... is around the entity; the person after them is the value.",
     )
     classes_after: tuple[str, ...] = Field(
         (),

@@ -63,6 +63,7 @@ def name_tokens(text: str, *, german: bool = False) -> list[NameToken]:
     ]
 
 
+@lru_cache(maxsize=20_000)
 def name_key(name: str, *, german: bool = False) -> tuple[str, ...]:
     """Return the keys of a name's words without leading articles: "The Case Files" -> ("case", "file")."""
     keys = tuple(token.key for token in name_tokens(name, german=german))
@@ -230,6 +231,8 @@ _SENTENCE_START = re.compile(
 _LOOK_BACK = 24
 _CODE = 5  # maximum letters of an abbreviation
 _MIN_JOINED = 6
+_MAX_TURNED = 4  # words of a name that texts may write in the other order
+_HYPHENS = frozenset("-\u2010\u2011")
 
 MentionDoubt = Literal["", "small letters", "first word", "kind of it", "longer name"]
 
@@ -258,11 +261,15 @@ class Mention:
 
 @dataclass
 class _Node:
-    """A node of the prefix tree of names and aliases: a child node for each next word, and the form that ends here."""
+    """A node of the prefix tree of names and aliases: a child node for each next word, and the form that ends here.
+
+    If `turned`, the form has its words in another order here, and counts only with a capital letter.
+    """
 
     after: dict[str, "_Node"] = field(default_factory=dict)
     ends: tuple[str, str] | None = None
     """The name that ends at this node, and the form (name or alias) in which it is written here."""
+    turned: bool = False
 
 
 class Names:
@@ -287,15 +294,28 @@ class Names:
         return name_key(name, german=self._german)
 
     def forms(self, name: str) -> tuple[str, ...]:
-        """Return the name and its aliases, each once. "Long Name (LN)" also has the forms "Long Name" and "LN"."""
+        """Return the name and its aliases, each once. "Long Name (LN)" also has the forms "Long Name" and "LN".
+
+        An abbreviation within a name is spelled out, and the reverse: "LN Log" is the "Long Name Log".
+        """
         own = [name]
         if bracketed := _BRACKETED.match(name):
             own += [bracketed[1], bracketed[2]]
+        padded = f" {name} "
+        for short, long in self._abbreviations:
+            for part, other in ((f" {short} ", long), (f" {long} ", short)):
+                if part in padded and part != padded:
+                    own.append(padded.replace(part, f" {other} ").strip())
         others = [other for one in own for group in self._groups.get(self.key(one), ()) for other in group]
         seen: dict[tuple[str, ...], str] = {}
         for form in (*own, *others):
             seen.setdefault(self.key(form), form)
         return tuple(seen.values())
+
+    def joined_keys(self, name: str) -> frozenset[str]:
+        """Return the keys of all forms of a name, also with turned words, as strings that ignore hyphens and spaces."""
+        keys = [self.key(form) for form in self.forms(name)]
+        return frozenset("".join(one) for key in keys for one in (key, _turned(key)) if one)
 
     def likeness(self, left: str, right: str) -> Likeness:
         """Return the similarity of two names. They match by equal keys, by a common alias, or by similar words."""
@@ -317,9 +337,12 @@ class Names:
         """Yield spellings of a name that texts with this vocabulary (word keys) may have instead.
 
         One word is spelt slightly differently ("Doner", "donor"), is two words in the texts ("Dataset", "data set"), or
-        has an alias ("FOI Log", "Freedom of Information Log").
+        has an alias; or the texts have the initials of three or more words: "VTS" for "Vessel Traffic Services".
         """
         key = self.key(name)
+        initials = _initials(key)
+        if len(initials) > _CODE_LETTERS[0] and initials in vocabulary:
+            yield initials.upper()
         for position, word in enumerate(key):
             instead = [form for group in self._groups.get((word,), ()) for form in group if self.key(form) != (word,)]
             if word not in vocabulary:
@@ -354,10 +377,14 @@ class Names:
         Return the position of its last word, the name, and the matching form.
         """
         node, found = self._tree.after.get(words[first].key), None
+        if first + 1 < len(words) and text[words[first].end : words[first + 1].start] in _HYPHENS:
+            joined = self._tree.after.get(words[first].key + words[first + 1].key)
+            found = (first + 1, joined.ends) if joined and joined.ends and not joined.turned else None
         for position in range(first, len(words)):
             if node is None:
                 break
-            if node.ends and _is_written_as(words[first : position + 1], node.ends[1]):
+            capital = words[first].written[:1].isupper() or not node.turned
+            if node.ends and capital and _is_written_as(words[first : position + 1], node.ends[1]):
                 found = position, node.ends
             if position + 1 == len(words):
                 break
@@ -381,7 +408,25 @@ class Names:
                     node = node.after.setdefault(word, _Node())
                 if path:
                     node.ends = node.ends or (name, form)
+        for name, form in others:
+            node = root
+            for word in _turned(self.key(form)):
+                node = node.after.setdefault(word, _Node())
+            if node is not root and node.ends is None:
+                node.ends, node.turned = (name, form), True
         return root
+
+    @cached_property
+    def _abbreviations(self) -> tuple[tuple[str, str], ...]:
+        """The pairs of an abbreviation in capitals and its long form among the aliases."""
+        return tuple(
+            (short, long)
+            for group in self._aliases.groups
+            for short in group
+            if short.isupper() and short.isalpha() and _CODE_LETTERS[0] <= len(short) <= _CODE_LETTERS[1]
+            for long in group
+            if " " in long
+        )
 
     @cached_property
     def _own_gaps(self) -> frozenset[str]:
@@ -393,6 +438,17 @@ class Names:
             for left, right in pairwise(name_tokens(form, german=self._german))
         )
         return frozenset(sign for sign in between if 0 < len(sign) <= 2)
+
+
+def _turned(key: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words of a name in the other order: "register of interest" for "interest register", and the reverse.
+
+    Return () if the name has one word, or more than four, or another preposition.
+    """
+    ordered, turned = _words_in_order(key)
+    if not 1 < len(ordered) <= _MAX_TURNED or (not turned and not _TURNING.isdisjoint(key)):
+        return ()
+    return ordered if turned else (ordered[-1], "of", *ordered[:-1])
 
 
 def _is_written_as(words: Sequence[NameToken], form: str) -> bool:

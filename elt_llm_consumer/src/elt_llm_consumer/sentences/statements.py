@@ -20,6 +20,10 @@ _CONTENTS_ROW = re.compile(r"[^\n]{1,300}?(?:\||\.{3,200}|\t)[ .]{0,200}\d{1,4}\
 _FOOTNOTE = re.compile(
     r"(?<=[^\W_][.,;:!?)\"'\u201d\u2019])\[[1-9]\d{0,2}\](?=\s|$)|(?<=[^\W\d_]{2})\[[1-9]\d{0,2}\](?=\.?$)"
 )
+# The marks of footnotes at the end of a table cell: "8 years[2]", "Crew Lists (3)", "Form 990*". "Art. 6(1)" has none.
+_CELL_FOOTNOTE = re.compile(
+    r"(?:(?<=\w)\s?\[\d{1,3}\]|(?<=[^\W\d_]\s)\(\d{1,2}\)|(?<=[\w)])[\u00b9\u00b2\u00b3\u2070-\u2079*\u2020\u2021]{1,3})$"
+)
 _MIN_CONTENTS = 3  # minimum number of rows of a table of contents
 _MAX_HEADER_ROWS = 4
 _MAX_TITLE_LENGTH = 120
@@ -171,7 +175,14 @@ def _table_cells(
         cells = placed
     names = headers if len(cells) == len(headers) else [()] * len(cells)
     for (start, end), header in zip(cells, names, strict=True):
-        yield TableCell(row.start + start, row.start + end, row.text[start:end], header)
+        text = _without_footnote(row.text[start:end])
+        yield TableCell(row.start + start, row.start + start + len(text), text, header)
+
+
+def _without_footnote(cell: str) -> str:
+    """Return a cell without a footnote mark at its end; the asterisks in "**Log**" are emphasis and stay."""
+    found = _CELL_FOOTNOTE.search(cell)
+    return cell[: found.start()].rstrip() if found and not cell.startswith("*") else cell
 
 
 def _count_header_rows(rows: Sequence[Sequence[str]]) -> int:

@@ -145,6 +145,15 @@ class DocumentTable(DatabaseTable):
             raise StoreError(f"Document version {version} is not in the store.", hint="Run: elt-llm verify")
         return str(row[0])
 
+    def text_numbers(self, documents: Sequence[str]) -> dict[tuple[str, str], int]:
+        """Return the numbers of the stored texts of these document ids, by id and hash of the file (64 hex digits).
+
+        Equal texts have one number.
+        """
+        statement = "SELECT document_id, content_hash, text FROM document_versions WHERE document_id IN ({})"
+        rows = self._database.rows_in(statement, documents)
+        return {(str(document), bytes(digest).hex()): int(text) for document, digest, text in rows}
+
     def is_consistent(self, version: int, collection: str) -> bool:
         """Return whether a document version still matches its checksum, its key and its document id."""
         [row] = self._database.rows(

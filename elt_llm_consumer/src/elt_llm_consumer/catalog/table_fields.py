@@ -1,0 +1,184 @@
+"""Read the values of a field from the columns of tables, in the rows about an entity."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from elt_llm_core.text.languages import word_pattern
+
+from elt_llm_consumer.catalog.mentions import StatementIndex
+from elt_llm_consumer.catalog.sentence_fields import FieldCandidate
+from elt_llm_consumer.names.names import name_tokens
+from elt_llm_consumer.sentences.statements import TableCell, TextStatement
+
+_OWN_ROW, OWN_RECORD, _LISTED, _LISTED_RECORD = 1.0, 0.9, 0.8, 0.75
+_KIND = 0.86
+"""The score of a table row about one kind of the entity, which is used only if no row is about the entity itself."""
+_BETWEEN = word_pattern(r"[,;/]|\s(?:@item_conjunctions@|@example_words@|&)\s", re.IGNORECASE)
+_LEAD = word_pattern(r"^\s{0,3}(?:(?:@item_conjunctions@|@example_words@|&)\s{1,3})?", re.IGNORECASE)
+_NUMBERED = re.compile(r"^[A-Z]{0,4}\s?[\d.]{1,8}[a-z]?$")
+_SHORT_FORM = re.compile(r"(?P<name>[^()]{2,200}?)\s?\((?P<short>[A-Z][^()\s]{0,8}[A-Z]s?)\)")
+_QUALIFIER = word_pattern(r"\s{0,3}(?:\(|[\u2013\u2014:]|-\s)|\s(?:@prepositions@|@relatives@|@if@)\s", re.IGNORECASE)
+# The headers of columns with things, such as "Record", "Type of data" and "Data held", but not "Data Owner".
+_OF_THINGS = word_pattern(r"(?:^|[\s/])(?:@headers_of_things@)(?:$|\s(?:of|/|and|und)\s)", re.IGNORECASE)
+_AS_ABOVE = word_pattern(r"@as_above@|[\"\u201d\u3003]", re.IGNORECASE)
+_AS_ROW = word_pattern(r"@as_row@\s(?P<label>[\w.]{1,10})", re.IGNORECASE)
+
+TableRow = tuple[TextStatement, TableCell]
+
+
+class TableField:
+    """Finds the values of one field in table columns that have one of the field's configured headers.
+
+    A column with one of `short_headers` counts below a heading with a word of `headers`: "Period" below "Retention".
+    """
+
+    def __init__(
+        self,
+        headers: Sequence[str],
+        statements: StatementIndex,
+        record_words: Sequence[str],
+        short_headers: Sequence[str] = (),
+    ) -> None:
+        self._names = names = statements.names
+        headed, short = ({names.key(header) for header in listed} for listed in (headers, short_headers))
+        stems = tuple(word for key in headed for word in key if len(word) > len("for") and (word,) not in short)
+        self._known = {names.key(name) for name in names.names}
+        self._records = {names.key(word) for word in record_words}
+        self._rows: list[TableRow] = []
+        self._similar: list[TableRow] = []
+        for statement in statements.statements if headed else ():
+            keyed = [(cell, names.key(cell.header)) for cell in statement.cells if cell.text and cell.header]
+            columns = headed | short if short and keyed and _is_below(statement, stems) else headed
+            values = [cell for cell, key in keyed if key in columns] or _only(
+                [cell for cell, _ in keyed if names.key(cell.headers[-1]) in columns]
+            )
+            self._rows += [(statement, cell) for cell in values]
+            self._similar += [
+                (statement, cell)
+                for cell, key in keyed
+                if cell not in values
+                and any(key[start : start + len(own)] == own for own in headed for start in range(len(key)))
+            ]
+        self._meant = _meant_cells(self._rows)
+
+    def candidates(self, name: str, *, similar: bool = False) -> list[FieldCandidate]:
+        """Return the field's values in table rows about a name, best first.
+
+        If `similar`, use longer headers that contain a configured header: "Retention in the system" for "Retention".
+        Cells such as "as above" give the value of the cell that they refer to, or none.
+        """
+        keys, found = self._names.joined_keys(name), []
+        for statement, value in self._similar if similar else self._rows:
+            others = [cell for cell in statement.cells if cell.start != value.start]
+            if score := max((self._score(cell, others, keys) for cell in others), default=0.0):
+                found += self._candidate(statement, value, score)
+        return sorted(found, key=lambda one: (-one.score, one.statement.number))
+
+    def kinds(self, name: str) -> list[FieldCandidate]:
+        """Return the field's values in rows about one kind of the named entity: "Adult case files" for "Case File".
+
+        A kind that is itself an entity or term is left out.
+        """
+        forms, found = {self._names.key(form) for form in self._names.forms(name)}, []
+        for statement, value in self._rows:
+            kind = _subject(statement.cells)
+            if kind.start != value.start and self._names.key(kind.text) not in self._known:
+                found += self._candidate(statement, value, _KIND) if self._is_kind(kind.text, forms) else []
+        return [replace(one, value=f"{_subject(one.statement.cells).text}: {one.value}") for one in found]
+
+    def responsible(self, name: str) -> list[FieldCandidate]:
+        """Return who is responsible for the named thing, from tables of duties: "Registrar: Duties: Case Files"."""
+        keys, found = self._names.joined_keys(name), []
+        for statement, duties in self._rows:
+            who = _subject(statement.cells)
+            if who.start != duties.start and self._listed_score(duties, keys):
+                value = f"{who.text}: {duties.header}: {duties.text}"
+                found.append(FieldCandidate(statement, _LISTED, value))
+        return found
+
+    def _candidate(self, statement: TextStatement, value: TableCell, score: float) -> list[FieldCandidate]:
+        meant = self._meant.get((statement.number, value.start), (statement, value))
+        if meant is None:
+            return []
+        source = meant[0] if meant[0] is not statement else None
+        return [FieldCandidate(statement, score, meant[1].text, source=source)]
+
+    def _is_kind(self, text: str, forms: Iterable[tuple[str, ...]]) -> bool:
+        """Return whether a cell names a kind: "Adult case files", or "Case files (closed)" of a Case File."""
+        key = self._names.key(text)
+        own = next((own for own in forms if len(key) > len(own) and own in (key[: len(own)], key[-len(own) :])), ())
+        if len(own) > 1 and key[-len(own) :] == own:
+            return True
+        return bool(own) and bool(_QUALIFIER.match(text, name_tokens(text)[len(own) - 1].end))
+
+    def _listed_score(self, cell: TableCell, keys: frozenset[str]) -> float:
+        items = [item for item in _items(cell.text) if self._names.key(item) not in self._records]
+        return max((self._match_score(item, keys, _LISTED, _LISTED_RECORD) for item in items), default=0.0)
+
+    def _score(self, cell: TableCell, cells: Sequence[TableCell], keys: frozenset[str]) -> float:
+        is_subject = cell.start == _subject(cells).start
+        if not is_subject and not (cell.headers and _OF_THINGS.search(cell.headers[-1])):
+            return 0.0  # "Clerk" in the column "Owner" is no subject of the row
+        form = _SHORT_FORM.fullmatch(cell.text)
+        texts = [cell.text, *(form.groups() if form else ())]
+        own = max(self._match_score(text, keys, _OWN_ROW, OWN_RECORD) for text in texts) if is_subject else 0.0
+        return own or self._listed_score(cell, keys)
+
+    def _match_score(self, text: str, keys: frozenset[str], itself: float, record: float) -> float:
+        key = self._names.key(text)
+        if "".join(key) in keys:
+            return itself
+        return record if len(key) > 1 and key[-1:] in self._records and "".join(key[:-1]) in keys else 0.0
+
+
+def _is_below(statement: TextStatement, stems: tuple[str, ...]) -> bool:
+    """Return whether a word in the headings or the title above a statement starts with one of the stems."""
+    above = (*statement.headings, statement.document.title)
+    return any(token.key.startswith(stems) for title in above for token in name_tokens(title))
+
+
+def _items(text: str) -> Iterator[str]:
+    """Yield the items of a list, and with the words that items share: "Case Files" in "Case and Loan Files"."""
+    items = [_LEAD.sub("", item).strip(" .") for item in _BETWEEN.split(text)]
+    yield from items
+    first: list[str] = []
+    for one, other in pairwise(item.split() for item in items):
+        first = one[:-1] if len(one) > 1 else first
+        if len(other) > 1:
+            yield " ".join([*one, other[-1]])
+        elif first and other:
+            yield " ".join([*first, *other])
+
+
+def _meant_cells(values: Iterable[TableRow]) -> Mapping[tuple[int, int], TableRow | None]:
+    """Return the row and cell that each cell such as "as above" or "see row 4" means; None if no row is found.
+
+    The keys are the number of the statement and the start of the cell. The meant row is in the same table.
+    """
+    found: dict[tuple[int, int], TableRow | None] = {}
+    tables = defaultdict[tuple[object, ...], list[TableRow]](list)
+    for statement, cell in values:
+        tables[statement.document.document_id, statement.headings, cell.headers].append((statement, cell))
+    for table in tables.values():
+        labelled = {statement.cells[0].text.casefold(): (statement, cell) for statement, cell in table}
+        for number, (statement, cell) in enumerate(table):
+            place, text = (statement.number, cell.start), cell.text.strip(" .()")
+            if _AS_ABOVE.fullmatch(text):
+                before = table[number - 1] if number else None
+                found[place] = found.get((before[0].number, before[1].start), before) if before else None
+            elif row := _AS_ROW.fullmatch(text):
+                found[place] = labelled.get(row["label"].casefold())
+    return found
+
+
+def _only(cells: list[TableCell]) -> list[TableCell]:
+    """Return the single cell of the list; nothing if it contains several."""
+    return cells if len(cells) == 1 else []
+
+
+def _subject(cells: Sequence[TableCell]) -> TableCell:
+    """Return the cell that names the subject of a row: the first cell that is not a row number."""
+    return next((cell for cell in cells if cell.text and not _NUMBERED.match(cell.text)), cells[0])
