@@ -216,3 +216,18 @@ def test_a_capitalized_name_in_brackets_only_mentions_a_term_that_the_document_d
     assert [one.text for one in definitions_in(f'{text}"Cable Owner" means any firm in Kent.\n')] == [
         "any firm in Kent."
     ]
+
+
+def test_an_article_within_the_quotes_of_a_bracket_does_not_belong_to_the_short_form() -> None:
+    text = "The Letter Preference Service (“the LPS”), and the Mailing Preference Service (“the MPS”) are free."
+    assert [(one.term, one.text) for one in definitions_in(text)] == [
+        ("LPS", "Letter Preference Service"),
+        ("MPS", "Mailing Preference Service"),
+    ]
+
+
+def test_the_meaning_before_a_bracket_starts_after_the_bracket_of_the_definition_before_it() -> None:
+    text = (
+        'They follow the Rules of the Water Trade Board ("Water Rules"), and their further notices ("Water Notices").'
+    )
+    assert [one.text for one in definitions_in(text) if one.term == "Water Notices"] == ["their further notices"]

@@ -17,6 +17,10 @@ DEFINING = [
     ("A Lost Parcel is a parcel which nobody has seen for a week.", "Lost Parcel", None),
     ('"Cup-tied", of a player, means having played for another club.', "Cup-tied", "having played for another club."),
     ("Every shop names a Safety Contact, which means the person who holds the keys.", "Safety Contact", None),
+    ('A "Clean" copy of the plan means a copy that nobody has marked.', "Clean", "a copy that nobody has marked."),
+    ('To "Lend" goods of the club means any way of giving them away.', "Lend", "any way of giving them away."),
+    ('The following have these meanings: I. "Goods" Means the items.', "Goods", "the items."),
+    ('"May" indicates that the person has a choice.', "May", "indicates that the person has a choice."),
     ('By "handling charge" is meant the sum added to each order.', "handling charge", "the sum added to each order."),
     ('We define "churn" as the share of customers who leave.', "churn", "the share of customers who leave."),
     ('In these Terms we use "shipment" to mean one or more parcels.', "shipment", "one or more parcels."),
@@ -196,3 +200,12 @@ def test_a_quoted_term_may_mean_to_do_something_belong_to_an_owner_or_have_its_m
         ("Free Licence", "a) any earlier version, or b) this one."),
     ]
     assert not terms_in("# Fees\n\nThe Club has the means to pay its debts.\n")
+
+
+def test_several_names_in_quotes_whose_commas_are_inside_the_quotes_have_the_same_meaning() -> None:
+    text = '# Definitions\n\n"Client," "You" and "Your" refers to any person who buys goods.\n'
+    assert terms_in(text) == ["Client", "You", "Your"]
+
+
+def test_each_of_two_names_in_single_quotes_before_a_verb_has_the_meaning_after_it() -> None:
+    assert terms_in("'Keeper' or 'You' means any person who holds a key.") == ["Keeper", "You"]

@@ -251,3 +251,13 @@ def test_the_last_word_of_a_sentence_above_a_deeper_list_is_not_a_term() -> None
     text += "      is open, first of all, to You and any other\n      users\n\n"
     text += "        i) as a thing that is sold; or\n       ii) as a thing that is lent.\n"
     assert "users" not in terms_in(text)
+
+
+def test_a_term_between_a_backtick_and_a_quote_before_a_phrase_with_a_capital_is_defined_by_the_phrase() -> None:
+    text = (
+        "Definitions\n===========\n\n`Copy' Any thing that looks like the work.\n\n`Tool' A device that makes a copy.\n"
+    )
+    assert defined(text) == [
+        ("Copy", "Any thing that looks like the work."),
+        ("Tool", "A device that makes a copy."),
+    ]

@@ -233,3 +233,17 @@ def test_a_numbered_title_announces_definitions_only_up_to_the_next_numbered_sec
     text = f"# {first}\n\nAsset: a thing that is owned.\n\n# {second}\n\nThe board sets the fee of each year.\n"
     assert [term for term, _ in _defined(text.encode(), "md")] == ["Asset"]
     assert len(_defined(text.replace(second, "Audit").encode(), "md")) == 2
+
+
+def test_the_heading_of_a_list_in_bold_is_no_term_and_means_on_the_next_line_is_no_part_of_a_meaning() -> None:
+    page = """<ol><li><strong>Definitions</strong><p>In this Policy, these terms have the following meanings:</p>
+    <p><strong>"Account"</strong></p><p>means a record of a member;</p>
+    <p><strong>"Cookie"</strong></p><p>means a small file on a computer.</p></li>
+    <li><strong>About Us</strong><ol><li><p>Our number is 12.</p></li></ol></li></ol>"""
+    assert _defined(page) == [("Account", "a record of a member"), ("Cookie", "a small file on a computer.")]
+
+
+def test_a_bold_term_with_a_label_and_two_names_in_quotes_gives_one_term_and_an_alias() -> None:
+    page = b'# Definitions\n\n**(a) "Health Data" or "HD"** means data about the health of a person.\n'
+    (found,) = find_definitions(_corpus(page, "md"))
+    assert (found.term, found.aliases) == ("Health Data", ("HD",))

@@ -183,6 +183,8 @@ _DETERMINER: Final = pattern("bracket_determiner")
 _VERB: Final = pattern("bracket_verb")
 _RELATIVE = re.compile(r"(?:who|which|that|whom|whose|where|when)$", re.IGNORECASE)
 _BREAK = re.compile(r"(?:[;:]|[.)])$")
+# The end of another definition in brackets, in an enumeration: 'the Act ("Act"), their rules (the "Rules")'.
+_BREAK_OR_TERM = re.compile(r"(?:[;:]|[.)]|[\"”’'*]\),)$")
 _NOT_FIRST: Final = pattern("bracket_not_first")
 _WITH_INFINITIVE: Final = pattern("noun_with_infinitive")
 _COMPLEMENT = re.compile(r"(?:of|to|from|for|by|in|on|with)$")
@@ -286,6 +288,7 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
     name = found[found.lastgroup or 0]
     start = sentence = 0
     related = False
+    ended = _BREAK if _first_party(words) is not None else _BREAK_OR_TERM
     for number, word in enumerate(words):
         bare = word.group().strip('"“”,()*_')
         if _RELATIVE.match(bare):
@@ -295,7 +298,7 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
         elif _VERB.match(bare):
             related = _RELATIVE.match(words[number - 1].group()) is None and related
         if (
-            _BREAK.search(word.group())
+            ended.search(word.group())
             and number + 1 < len(words)
             and not (word.group().endswith(")") and _OF_CITATION.match(text, word.end()))
         ):

@@ -189,7 +189,7 @@ def _piece_definitions(layout: DocumentLayout, piece: TextPiece, stop: int) -> I
         yield DefinitionDraft(term, trim_definition(text, start, stop), "sentence", _SURE, closing=closing)
         return
     for verb in list(VERB.finditer(text, piece.start, piece.end))[:_MAX_VERBS]:
-        subject = read_subject(text, piece.start, verb.start())
+        subject = read_subject(text, piece.start, verb.start(), means=verb.lastgroup == "means")
         found = list(_definitions_after_verb(layout, piece, stop, subject, verb)) if subject else []
         if found:
             yield from found

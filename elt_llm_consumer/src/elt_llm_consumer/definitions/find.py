@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
-from elt_llm_core.text.languages import alternatives
+from elt_llm_core.text.languages import alternatives, word_pattern
 from elt_llm_core.text.normalise import fold
 from elt_llm_core.text.outline import Span
 
@@ -25,7 +25,7 @@ from elt_llm_consumer.definitions.lists import EntryReader, find_in_lists
 from elt_llm_consumer.definitions.markup import find_marked_terms, is_value
 from elt_llm_consumer.definitions.subject import skip_labels
 from elt_llm_consumer.definitions.tables import DefinitionTables
-from elt_llm_consumer.definitions.vocabulary import PLACE, SEE, pattern, patterns
+from elt_llm_consumer.definitions.vocabulary import PLACE, SEE, VERB, pattern, patterns
 from elt_llm_consumer.evidence import Evidence
 from elt_llm_consumer.jobs.corpus import Corpus, CorpusDocument
 from elt_llm_consumer.jobs.sections import GlossarySection
@@ -134,7 +134,7 @@ def definitions_in_document(document: CorpusDocument, settings: GlossarySection 
     layout = DocumentLayout(document, settings)
     drafts = []
     for draft in _drafts(layout, settings):
-        whole = _whole_item_draft(layout, _draft_in_entry(layout, draft))
+        whole = _whole_item_draft(layout, _draft_in_entry(layout, _single_name_draft(layout, draft)))
         drafts.append(_reclassified_draft(layout, _shortened_draft(layout, whole, settings)))
     skipped = frozenset(map(term_key, settings.skip_terms))
     kept = _without_duplicates([draft for draft in drafts if _is_definition(layout, draft, settings, skipped)])
@@ -161,6 +161,26 @@ def _drafts(layout: DocumentLayout, settings: GlossarySection) -> Iterator[Defin
     yield from listed
     yield from find_bracketed_terms(layout)
     yield from find_abbreviations(layout)
+
+
+# The label before a name in quotes, and the signs between two such names: '(a) "PHI" or "Data"'.
+_LABEL_OF_NAME: Final = re.compile(r"\(?\w{1,4}[.)]\s{1,9}(?=[\"“„])")
+_BETWEEN_QUOTED: Final = word_pattern(
+    r"[,;]?[\"”]\s{0,9}(?:[,;/&]\s{0,9})?(?:@item_conjunctions@\s{1,9})?(?:the\s{1,9})?[\"“„]", re.IGNORECASE
+)
+
+
+def _single_name_draft(layout: DocumentLayout, draft: DefinitionDraft) -> DefinitionDraft:
+    """Make the first of several names in quotes the term, the others its aliases; begin the meaning after "means"."""
+    text, (start, end), (first, last) = layout.text, draft.term, draft.body
+    label = _LABEL_OF_NAME.match(text, start, end)
+    start = label.end() if label else start
+    name, *others = _BETWEEN_QUOTED.split(text[start:end])
+    verb = VERB.match(text, first, last) if draft.pattern in ("list", "table") else None
+    if verb is not None and verb.lastgroup in ("means", "refers"):
+        first = trim_span(text, verb.end(), last)[0]
+    aliases = (*draft.aliases, *(other.strip(_NAME_MARKS + ",;") for other in others))
+    return replace(draft, term=(start, start + len(name) if others else end), body=(first, last), aliases=aliases)
 
 
 def _is_crossed(span: Span, offsets: Sequence[int]) -> bool:

@@ -179,9 +179,17 @@ class EntryReader:
             last = other.end() + line.text.startswith(")", other.end())
         sign = _AFTER_MARKED.match(line.text, last)
         inner = line.text[begin:end].rstrip()
+        if sign and not sign["sign"] and self._is_run_in(line, begin, sign.end()):
+            return self._at(line, begin, end, sign.end(), "run in marked")
         if not sign or (not sign["sign"] and not inner.endswith((":", "."))):
             return None
         return self._at(line, begin, begin + len(inner.rstrip(":. ")), sign.end(), (sign["sign"] or ":") + "marked")
+
+    def _is_run_in(self, line: TextLine, begin: int, body: int) -> bool:
+        """Return whether a phrase with a capital follows a term in quotes: "`Work' Any work ..."."""
+        meaning = line.text[body:]
+        quoted = line.text[begin - 1 : begin] in ('"', "“", "„", "`", "‘")
+        return quoted and line.apart and meaning[:1].isupper() and is_phrase(meaning) and distinguishes(meaning)
 
     def _plain_entry(self, line: TextLine, found: "re.Match[str]") -> tuple[tuple[int, int], int, str] | None:
         if found["colon"] and (see := _SEE_AFTER.search(found["term"])) and self.is_term(found["term"][: see.start()]):

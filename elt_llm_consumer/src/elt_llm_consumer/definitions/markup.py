@@ -13,7 +13,14 @@ from elt_llm_core.text.outline import Pair, Span
 
 from elt_llm_consumer.definitions.abbreviations import is_short_form
 from elt_llm_consumer.definitions.definition import DefinitionDraft
-from elt_llm_consumer.definitions.layout import DocumentLayout, definition_end, one_line, trim_definition, trim_span
+from elt_llm_consumer.definitions.layout import (
+    DocumentLayout,
+    definition_end,
+    marker_style,
+    one_line,
+    trim_definition,
+    trim_span,
+)
 from elt_llm_consumer.definitions.lists import EntryReader
 from elt_llm_consumer.definitions.subject import (
     DefinedSubject,
@@ -291,9 +298,10 @@ class _MarkedSentences:
             begin, stop = self._rest(number, end, found[0] if found else None)
             sure = False
         body = trim_definition(self._text, begin, stop)
-        if body[1] <= body[0] or is_value(term, one_line(self._text[slice(*body)])):
-            return None
         line_text = one_line(self._text[slice(*body)])
+        announces = self._layout.announces(term) or begin == stop or marker_style(self._text[begin : begin + 9])
+        if announces or is_value(term, line_text):
+            return None
         sure = sure or self._layout.in_region(start) or _is_meaning(line_text)
         if not sure and not is_phrase(line_text):
             return None

@@ -41,10 +41,14 @@ _DEFINING: Final = pattern("defining")
 QUOTED_TERM: Final = pattern("quoted_term")
 _AND = word_pattern(
     r"\s{0,20}(?:,\s{0,20}@item_conjunctions@?|@item_conjunctions@|/|&)\s{0,20}(?:(?:the|an?)\s{1,20})?(?=[\"“„«‘'*_`])"
+    r"|(?<=,[\"”])\s{1,20}(?=[\"“])"
 )
+# The words around the term in 'A "Transparent" copy of it means' and 'To "Keep" a file when you sell it means'.
+_BEFORE_QUOTED = re.compile(r"(?:to|an?|any|the)\s(?:[a-z]{2,20}\s){0,2}(?=[\"“„])", re.IGNORECASE)
+_AFTER_QUOTED = re.compile(r"\s[a-z][\w'’-]{0,30}(?:\s\w[\w'’-]{0,29}){0,9}\s")
 _PLAIN = re.compile(r"[^\W_][\w\s&/'’.+#-]{0,110}$")
 # A subject may follow a colon or dash: "The following definition applies: "Goods" means ..."
-_AFTER_COLON = re.compile(r"(?::\s+|\s?[—–]\s*)(?=[\"“„«])")
+_AFTER_COLON = re.compile(r"(?::\s+(?:\(?[A-Za-z0-9]{1,4}[.)]\s+)?|\s?[—–]\s*)(?=[\"“„«])")
 _DOCUMENT: Final = pattern("this_document")
 # "A cover note" may be a term, but "the following note" is not.
 _KINDS = frozenset("item items document documents note notes list lists page title rule line".split())
@@ -96,8 +100,11 @@ def quoted_span(found: "re.Match[str]") -> tuple[int, int]:
     return found.span(found.lastgroup or 0)
 
 
-def read_subject(text: str, start: int, end: int) -> DefinedSubject | None:
-    """Return the terms in text[start:end], the text before a verb; None if it contains no term."""
+def read_subject(text: str, start: int, end: int, *, means: bool = False) -> DefinedSubject | None:
+    """Return the terms in text[start:end], the text before a verb; None if it contains no term.
+
+    If the verb is "means" (`means`), other words may be around a term in quotes: 'To "convey" a work means ...'.
+    """
     if end - start > _LIMIT:
         return None
     start = skip_labels(text, start, end)
@@ -113,11 +120,18 @@ def read_subject(text: str, start: int, end: int) -> DefinedSubject | None:
         begin = named.end()
     article = ARTICLE.match(text, begin, end)
     place = article.end() if article else begin
-    quoted = QUOTED_TERM.match(text, place, end)
+    around = _BEFORE_QUOTED.match(text, begin, end) if means else None
+    quoted = QUOTED_TERM.match(text, around.end() if around else place, end)
     if quoted is not None:
-        return _marked_subject(text, quoted, end, led=begin > start, named=named is not None)
+        stop = quoted.end() if means and _is_qualified(text[quoted.end() : end]) else end
+        return _marked_subject(text, quoted, stop, led=begin > start, named=named is not None)
     found = _plain_subject(text, place, end, article=article, led=begin > start, named=named is not None or in_document)
     return replace(found, named=named is not None) if found else None
+
+
+def _is_qualified(rest: str) -> bool:
+    """Return whether the words between a term in quotes and "means" belong to the term: "copy of the Document"."""
+    return _AFTER_QUOTED.fullmatch(rest) is not None and FINITE.search(rest) is None
 
 
 def _marked_subject(text: str, quoted: "re.Match[str]", end: int, *, led: bool, named: bool) -> DefinedSubject | None:
@@ -272,7 +286,7 @@ def is_phrase(body: str) -> bool:
 def _names_parts(subject: DefinedSubject, kind: str, body: str, *, region: bool) -> bool:
     """Return whether "includes", "covers" or "exists where" defines a term, as in "'Car' includes a van"."""
     if kind == "covers":
-        return (subject.marked or subject.named) and not _NOT_BODY.match(body)
+        return subject.marked or (subject.named and not _NOT_BODY.match(body))
     if kind == "when":
         return subject.led or subject.marked
     if subject.marked:
