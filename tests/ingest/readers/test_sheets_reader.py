@@ -108,7 +108,7 @@ def test_the_rows_of_a_wide_table_are_written_with_the_column_name_before_each_v
 
 
 def test_years_above_the_name_of_a_group_of_rows_are_the_header_of_their_sheet_table(tmp_path: Path) -> None:
-    rows = [["", 2019.0, 2018.0], ["Transport", "", ""], ["Cars", 5.0, 6.0]]
+    rows: list[list[Value]] = [["", 2019.0, 2018.0], ["Transport", "", ""], ["Cars", 5.0, 6.0]]
     document = _read(tmp_path, xlsx({"Sales": rows}))
     assert document.text.endswith("| 2019 | 2018\nTransport\nCars | 5 | 6")
     assert _rows(document)[-1] == ("Cars | 5 | 6", "| 2019 | 2018")
