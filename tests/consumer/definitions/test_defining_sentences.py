@@ -209,3 +209,7 @@ def test_several_names_in_quotes_whose_commas_are_inside_the_quotes_have_the_sam
 
 def test_each_of_two_names_in_single_quotes_before_a_verb_has_the_meaning_after_it() -> None:
     assert terms_in("'Keeper' or 'You' means any person who holds a key.") == ["Keeper", "You"]
+
+
+def test_the_verb_of_a_relative_clause_after_a_term_in_quotes_defines_nothing() -> None:
+    assert terms_in('"Valid" derives from a Latin word that means "strong", which is true here.') == []

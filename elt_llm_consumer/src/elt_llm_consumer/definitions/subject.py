@@ -45,7 +45,7 @@ _AND = word_pattern(
 )
 # The words around the term in 'A "Transparent" copy of it means' and 'To "Keep" a file when you sell it means'.
 _BEFORE_QUOTED = re.compile(r"(?:to|an?|any|the)\s(?:[a-z]{2,20}\s){0,2}(?=[\"“„])", re.IGNORECASE)
-_AFTER_QUOTED = re.compile(r"\s[a-z][\w'’-]{0,30}(?:\s\w[\w'’-]{0,29}){0,9}\s")
+_AFTER_QUOTED = re.compile(r"\s[a-z][\w'’-]{0,30}(?:\s\w[\w'’-]{0,29}){0,9}(?<!\sthat)(?<!\swhich)\s")
 _PLAIN = re.compile(r"[^\W_][\w\s&/'’.+#-]{0,110}$")
 # A subject may follow a colon or dash: "The following definition applies: "Goods" means ..."
 _AFTER_COLON = re.compile(r"(?::\s+(?:\(?[A-Za-z0-9]{1,4}[.)]\s+)?|\s?[—–]\s*)(?=[\"“„«])")
