@@ -286,8 +286,7 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
     begin = quoted.end() if (quoted := _ITEM_TERM.match(text, begin, end)) else begin
     words = list(_WORD.finditer(text, begin, end))
     name = found[found.lastgroup or 0]
-    start = sentence = 0
-    related = False
+    start, sentence, related = 0, 0, False
     ended = _BREAK if _first_party(words) is not None else _BREAK_OR_TERM
     for number, word in enumerate(words):
         bare = word.group().strip('"“”,()*_')

@@ -171,7 +171,7 @@ _BETWEEN_QUOTED: Final = word_pattern(
 
 
 def _single_name_draft(layout: DocumentLayout, draft: DefinitionDraft) -> DefinitionDraft:
-    """Make the first of several names in quotes the term, the others its aliases; begin the meaning after "means"."""
+    """Make the first of several names in quotes the term, the others its aliases; start the meaning after "means"."""
     text, (start, end), (first, last) = layout.text, draft.term, draft.body
     label = _LABEL_OF_NAME.match(text, start, end)
     start = label.end() if label else start

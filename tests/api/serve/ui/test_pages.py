@@ -121,7 +121,7 @@ def test_rewriting_a_page_changes_only_its_external_references() -> None:
     assert scripts == ["let a = 1 < 2;"]
     kept = page.replace('<meta property="og:image" content="https://x.example/a.png">', "")
     kept = kept.replace('<link rel="manifest" href="/m">', "")
-    own = r'<script src="/page\.js" data-lost="[^"<>]+" data-error="Error" defer></script>'
+    own = r'<script src="/page\.js" data-lost="[^"<>]+" data-error="Error" data-unsupported="[^"<>]+" defer></script>'
     assert re.sub(own, "", rewritten) == kept
     assert page_policy(scripts).count("sha256-") == 1
 
