@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,9 @@ from optional import needs
 from sampling import FULL
 
 SWEEP = Path(__file__).parents[1] / "support" / "regex_sweep.py"
-INGEST = Path(__file__).parents[2] / "elt_llm_ingest" / "src"
+_POSSESSIVE_GROUP = re.compile(r"(?<!\\)\)(?:[+*?]|\{[\d,]+\})\+")
+PROJECT = Path(__file__).parents[2]
+INGEST = PROJECT / "elt_llm_ingest" / "src"
 PACKAGES = ("elt_llm_core", "elt_llm_ingest", "elt_llm_query", "elt_llm_api", "elt_llm_consumer")
 
 
@@ -46,6 +49,13 @@ def test_regular_expressions_of_the_ingest_inside_functions_are_string_literals(
     ]
     assert calls
     assert not [place for place, call in calls if not isinstance(call.args[0], ast.Constant)]
+
+
+def test_no_regular_expression_repeats_a_group_possessively() -> None:
+    """Python before 3.11.5 matches "(?:a|b)++" wrongly (python/cpython#106052); not "(?>(?:a|b)+)"."""
+    files = (path for kind in ("py", "toml") for path in PROJECT.glob(f"elt_llm_*/src/**/*.{kind}"))
+    lines = ((path.name, line) for path in files for line in path.read_text(encoding="utf-8").splitlines())
+    assert not [line for line in lines if _POSSESSIVE_GROUP.search(line[1]) and not line[1].startswith("#")]
 
 
 def _has_pattern(call: ast.Call) -> bool:

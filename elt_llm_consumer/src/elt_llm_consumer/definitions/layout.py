@@ -35,7 +35,7 @@ def _words(text: str) -> list[str]:
 _DIGITS = re.compile(r"\d{1,6}|\b[ivxlc]{1,6}\b")
 _PAGE_LINE: Final = pattern("page_line")
 # Possessive quantifiers, because dots and spaces can be divided among the groups in very many ways.
-_CONTENTS = re.compile(r"(?:\s{0,3}+\.){3,200}+\s{0,9}+\d{1,4}\s{0,9}+$|[^|]\|\s{0,9}+\d{1,4}\s{0,9}+$")
+_CONTENTS = re.compile(r"(?>(?:\s{0,3}+\.){3,200})\s{0,9}+\d{1,4}\s{0,9}+$|[^|]\|\s{0,9}+\d{1,4}\s{0,9}+$")
 _RULE_LINE = re.compile(r"[\s|:+=~*_^-]+$")
 _EDGE = 2  # number of lines at the top and at the bottom of a page that may be page headers or footers
 _MAX_HEADER_LENGTH = 120  # characters of a page header or footer

@@ -109,17 +109,18 @@ def _definition_line(text: str, start: int, end: int) -> tuple[int, int]:
     return start - len(before), len(text) if stop < 0 else stop + 1
 
 
+# Groups are atomic, "(?>(?:a|b)+)", because Python before 3.11.5 matches "(?:a|b)++" wrongly (python/cpython#106052).
 # Code, escaped characters and link targets, which stay, or struck-out text with the blanks around it.
 _STRUCK = re.compile(
     r"`[^`]{1,500}`|\\.|\]\([^()\s]{1,2000}+|<https?:[^<>\s]{1,2000}+>|"
-    r"( ?)(?:~~(?![\s~])(?:[^~]++|~(?!~))++(?<!\s)~~(?!~)|"
-    r"<(del|s|strike)(?:\s[^<>]{0,200})?>(?:[^<]++|<(?!/?\2\b))++</\2>)( ?)",
+    r"( ?)(?:~~(?![\s~])(?>(?:[^~]++|~(?!~))+)(?<!\s)~~(?!~)|"
+    r"<(del|s|strike)(?:\s[^<>]{0,200})?>(?>(?:[^<]++|<(?!/?\2\b))+)</\2>)( ?)",
     re.IGNORECASE,
 )
 # Code, or a comment. One that is not closed takes all that follows, so that the time is linear.
-_COMMENT = re.compile(r"`[^`]{1,500}`|<!--(?:[^-]++|-(?!->))*+(?:-->|\Z)")
+_COMMENT = re.compile(r"`[^`]{1,500}`|<!--(?>(?:[^-]++|-(?!->))*)(?:-->|\Z)")
 _CELL_BORDER = re.compile(r"(?<!\\)\|")
-_MARKERS = re.compile(r"(?:[\s>]|(?:[-+*]|\d{1,9}[.)])(?!\S))*+")  # of quotes and list items, at the start of a line
+_MARKERS = re.compile(r"(?>(?:[\s>]|(?:[-+*]|\d{1,9}[.)])(?!\S))*)")  # of quotes and list items, at the start of a line
 _MARKERS_REACH = 100  # characters before struck-out text that are searched for the start of its line
 _STRUCTURE = re.compile(r"(?:[-+*]|#{1,6})(?!\S)|>|(?:=+|-+)[ \t]*(?:\n|$)")
 

@@ -65,7 +65,7 @@ _SMALL_PAYLOAD = 8 << 20  # bytes; a smaller payload cannot contain too many val
 _LARGEST_INTEGER = 2**63 - 1
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 # The closing quote is optional, so that without one the pattern does not try each quote as the start of a string.
-_STRING = re.compile(rb'(?s)"(?:[^"\\]++|\\.)*+"?')
+_STRING = re.compile(rb'(?s)"(?>(?:[^"\\]++|\\.)*)"?')
 _ARTEFACT_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")  # the name becomes a folder name
 
 
