@@ -428,6 +428,14 @@ def with_openings(quotes: Sequence[Quote], chosen: Scored, chunks: Sequence[Retr
     return shown
 
 
+def _evidence_for_list(evidence: AnswerEvidence, asked_list: FoundList | None) -> AnswerEvidence:
+    """Leave out denials in the best sentences if a list is quoted instead of them."""
+    if asked_list is None:
+        return evidence
+    nearest = max(evidence.cosine, asked_list.score)
+    return replace(evidence, cosine=nearest, denied=0.0, denied_beside=0.0, contradicted=0.0)
+
+
 def _with_title(quote: Quote) -> Quote:
     """Return the quote as a list item that starts with the title of its document."""
     words = " ".join((quote.readable or strip_syntax(quote.words)).split())
@@ -482,15 +490,11 @@ class ExtractiveAnswerer:
         terms = self.term_weights(read)
         context = ScoringContext(parsed, vectors, self.embedding, self.tokeniser, terms, self.contraries)
         scored = drop_other_limits(context, drop_other_rows(parsed, score_sentences(context, read, candidates)))
-        asked_row = self._asked_row(parsed, drop_rows_of_other_values(parsed, scored), read)
+        rows = drop_rows_of_other_values(parsed, scored)
+        asked_row = self._asked_row(parsed, rows, read)
         decisive = [asked_row] if asked_row else decisive_sentences(scored, max_sentences, twofold=parsed.twofold)
-        evidence = gather_evidence(context, read, scored, decisive)
         asked_list = self._list_for(context, read, scored[0])
-        if asked_list:
-            # Denials in the best sentences do not count, because the list is quoted instead of them.
-            evidence = replace(
-                evidence, cosine=max(evidence.cosine, asked_list.score), denied=0.0, denied_beside=0.0, contradicted=0.0
-            )
+        evidence = _evidence_for_list(gather_evidence(context, read, scored, decisive), asked_list)
         across = self._is_across(parsed, read[decisive[0].candidate.chunk])
         confidence = confidence_of(evidence, ACROSS_LANGUAGES if across else self.weights)
         reasoning = _reasoning(parsed, read, scored, evidence)
@@ -500,8 +504,9 @@ class ExtractiveAnswerer:
         certainty = 1.0 if asked_list else certainty_of(evidence, scored)
         if asked_list:
             quotes, opening = [asked_list.quote()], ""
+        elif asked_row:
+            quotes, opening = [_quote_of(asked_row, read[asked_row.candidate.chunk], years_in(parsed.text))], ""
         else:
-            rows = drop_rows_of_other_values(parsed, scored)
             quotes, opening = self._quote_sentences(
                 context, read, rows, max_sentences, certain=self.thresholds.outcome(confidence, certainty) == "answered"
             )
@@ -530,8 +535,6 @@ class ExtractiveAnswerer:
     ) -> tuple[list[Quote], str]:
         """Return the quotes, and "Yes. " or "No. " if one of the best sentences decides a yes-or-no question."""
         question = context.question
-        if asked_row := self._asked_row(question, scored, chunks):
-            return [_quote_of(asked_row, chunks[asked_row.candidate.chunk], years_in(question.text))], ""
         if question.asks_documents:
             named = best_of_each_document(scored, chunks)
             return [_with_title(_quote_of(one, chunks[one.candidate.chunk])) for one in named], ""
