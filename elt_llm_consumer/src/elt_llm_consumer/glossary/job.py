@@ -32,7 +32,7 @@ from elt_llm_consumer.jobs.row_keys import model_name
 from elt_llm_consumer.jobs.sections import GlossarySection
 from elt_llm_consumer.jobs.tasks import AskModel, RowMaterial, RowTask
 from elt_llm_consumer.names.mention_index import MentionIndex, MentionStatement
-from elt_llm_consumer.names.names import Names
+from elt_llm_consumer.names.names import Names, has_german_texts
 
 _PROMPT = files("elt_llm_consumer.glossary").joinpath("clean_up_prompt.txt").read_text(encoding="utf-8")
 _SEE_ALSO = pattern("see_also_at_end")
@@ -262,7 +262,9 @@ class GlossaryJob:
     @cached_property
     def _mentions(self) -> MentionIndex:
         aliases = Aliases(tuple(term.forms for term in self._terms if len(term.forms) > 1))
-        return MentionIndex(self._context.corpus, Names([term.name for term in self._terms], aliases))
+        corpus = self._context.corpus
+        names = Names([term.name for term in self._terms], aliases, german=has_german_texts(corpus))
+        return MentionIndex(corpus, names)
 
 
 def _see_also(definition: Definition) -> list[str]:
