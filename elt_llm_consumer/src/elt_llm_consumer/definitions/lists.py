@@ -46,22 +46,31 @@ _CAPITAL: Final = pattern("run_in_capital")
 _SMALL: Final = pattern("run_in_small")
 _LABEL: Final = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,4}\.?(?:\s{1,9}|$)")
 _NOTE: Final = re.compile(r"(?:note|example|anmerkung|beispiel)s?\b|\[?(?:source|quelle)\b", re.IGNORECASE)
+# A note of a standard below a definition: "Note 1 to entry: ...".
+_ENTRY_NOTE: Final = re.compile(r"note\s(?:\d{1,2}\s)?to\sentry\b", re.IGNORECASE)
+# "Abstract type. A type ...": a term and a full stop before its definition.
+_STOPPED: Final = re.compile(r"(?P<term>[^\W\d_][^.:;!?|\n]{1,60})\.\s{1,3}(?=[\"“„(]?[A-ZÄÖÜ])")
 _JOINING: Final = frozenset(("of", "for", "to", "by", "with", "from", "in", "on", "at", "and", "or", "as", "not"))
 _THE: Final = ARTICLES | {word.title() for word in ARTICLES}
 _MAX_LINES = 12
 
 
-def _read_run_in(line: TextLine, *, small: bool) -> tuple[int, int] | None:
+def _read_run_in(line: TextLine, style: str = "") -> tuple[int, int] | None:
     """Return the end of the term and the start of its definition in a line such as "Quorum The number of members".
 
-    Return None if the line does not define a term. If `small`, the definition may also start in lower case.
+    Return None if the line does not define a term. Also "small", a definition in lower case, "stopped", a full stop
+    after the term, and "short", any text after a short form, count if they are the `style` of the list.
     """
     text = line.text
     start = skip_labels(text, 0, len(text))
     first, _, rest = text[start:].partition(" ")
     if is_short_form(first) and long_form(first, rest.rstrip(" .")) == (0, len(rest.rstrip(" ."))):
         return start + len(first), start + len(first) + 1
-    found = _CAPITAL.match(text, start) or (_SMALL.match(text, start) if small else None)
+    if style == "stopped" and (found := _STOPPED.match(text, start)):
+        return found.end("term"), found.end()
+    if style == "short" and is_short_form(first) and rest[:1].isupper() and is_phrase(rest):
+        return start + len(first), start + len(first) + 1
+    found = _CAPITAL.match(text, start) or (_SMALL.match(text, start) if style == "small" else None)
     if found is None or not _is_name(found["term"]) or not distinguishes(found["body"]):
         return None
     return found.end("term"), found.start("body")
@@ -80,6 +89,10 @@ def _is_name(term: str) -> bool:
 
 
 _ENTRY: Final = pattern("list_entry")
+# "To apply any procedure", "Making copies of it": the meaning of a term in quotes.
+_DOING = re.compile(r"(?:To\s[a-z]{2,20}|[A-Z][a-z]{2,20}ing)\s\S{1,30}\s")
+# The next term in quotes in the text of an entry: "`Work' Any work. `Derived Work' Any work that is derived from it."
+_NEXT_QUOTED = re.compile(r"(?<=[.;]\s)[`‘“„\"](?P<term>[^`‘’“”„\"'\n.;]{2,60})['’”“\"]\s(?=(?P<body>[A-ZÄÖÜ][^\n]{10,200}))")
 _AFTER_MARKED = re.compile(r"\s{0,9}(?P<sign>[:–—=-]|\.(?=\s))?(?:\s{1,60}(?=\S)|(?<=[”’»]:)(?=[^\W\d_]))")
 _OR: Final = pattern("or_between_quotes")
 _QUOTES: Final = "\"“”„«»‘’'*_ "
@@ -91,6 +104,7 @@ _SEE_AFTER = re.compile(r"\s{1,9}see(?:\salso)?$", re.IGNORECASE)
 _SIGN_AT_END = re.compile(r"\s(?:--?|[–—=])$")
 _GENERIC: Final = pattern("generic_heading")
 _PRONOUNS: Final = pattern("pronoun_term")
+_CHAPTER = re.compile(r"introduction|overview|background|purpose|scope|einleitung|überblick|zweck|geltungsbereich", re.IGNORECASE)
 _ONLY_LABEL = re.compile(r"\(?\w{1,3}[.)]?$")
 _WORDS_AFTER_TERM = re.compile(r"\s[^\W\d_]")
 # A dot inside a word belongs to a term, as in "X.509"; a dot before a blank ends a sentence.
@@ -117,12 +131,12 @@ class EntryReader:
         self._layout = layout
 
     def entry(
-        self, lines: Sequence[TextLine], number: int, *, announced: bool, small: bool = False
+        self, lines: Sequence[TextLine], number: int, *, announced: bool, style: str = ""
     ) -> ListEntry | None:
         """Return the entry that starts with lines[number], or None.
 
-        `announced` means that the line is under a heading of definitions, where subheadings may be terms. `small` means
-        that a definition may directly follow its term, even in lower case.
+        `announced` means that the line is under a heading of definitions, where subheadings may be terms. `style` is the
+        way in which definitions follow their terms in this list (see `_read_run_in`).
         """
         line = lines[number]
         if self._layout.is_row(line) or self._layout.is_contents(line.text):
@@ -132,7 +146,7 @@ class EntryReader:
         if announced and (numbered := self._numbered(lines, number)) is not None:
             return numbered
         inline = self._inline(line) or self._signed_at_end(lines, number)
-        if inline is None and announced and line.apart and (found := _read_run_in(line, small=small)):
+        if inline is None and announced and line.apart and (found := self._run_in(line, style)):
             start = skip_labels(line.text, 0, len(line.text))
             inline = self._at(line, start, *found, "run in")
         if inline is not None:
@@ -140,6 +154,20 @@ class EntryReader:
             last = self.last_line(lines, number)
             return ListEntry(self._draft(term, body, lines[last].end, 0.95), last + 1, marker_style(line.text) + way)
         return self._below(lines, number)
+
+    def _run_in(self, line: TextLine, style: str) -> tuple[int, int] | None:
+        found = _read_run_in(line, style)
+        start = skip_labels(line.text, 0, len(line.text))
+        return found if found and self.is_term(line.text[start : found[0]]) else None
+
+    def reads(self, line: TextLine, style: str) -> bool:
+        """Return whether the line is an entry in this style."""
+        return self._run_in(line, style) is not None
+
+    def stopped_term(self, line: TextLine) -> tuple[int, int] | None:
+        """Return the span of the term at the start of a line such as "Abstract type. A type ...", or None."""
+        found = _STOPPED.match(line.text, skip_labels(line.text, 0, len(line.text)))
+        return (line.start + found.start("term"), line.start + found.end("term")) if found and self.is_term(found["term"]) else None
 
     def _numbered(self, lines: Sequence[TextLine], number: int) -> ListEntry | None:
         """Return the entry on the lines below a number such as "3.1": term, other names, meaning, notes; else None."""
@@ -189,7 +217,10 @@ class EntryReader:
         """Return whether a phrase with a capital follows a term in quotes: "`Work' Any work ..."."""
         meaning = line.text[body:]
         quoted = line.text[begin - 1 : begin] in ('"', "“", "„", "`", "‘")
-        return quoted and line.apart and meaning[:1].isupper() and is_phrase(meaning) and distinguishes(meaning)
+        bold = line.text[max(0, begin - 2) : begin] in ("**", "__") and self._layout.in_region(line.start)
+        if not line.apart or not is_phrase(meaning) or not (bold or (quoted and meaning[:1].isupper())):
+            return False
+        return distinguishes(meaning) or _DOING.match(meaning) is not None
 
     def _plain_entry(self, line: TextLine, found: "re.Match[str]") -> tuple[tuple[int, int], int, str] | None:
         if found["colon"] and (see := _SEE_AFTER.search(found["term"])) and self.is_term(found["term"][: see.start()]):
@@ -201,7 +232,7 @@ class EntryReader:
             return None
         if found["colon"] is None and VERB.search(line.text, found.start(), found.end()):
             return None
-        sign_of = found["colon"] or (found["dash"] or " ")[:1]
+        sign_of = found["colon"] or ("-" if found["dash"] and found["dash"][0] in "-–—" else (found["dash"] or " ")[:1])
         return self._at(
             line, found.start("term"), found.start("term") + len(found["term"].rstrip()), found.end(), sign_of
         )
@@ -258,13 +289,15 @@ class EntryReader:
         marked = QUOTED_TERM.match(text, begin, line.end)
         begin, end = quoted_span(marked) if marked and marked.end() == line.end else (begin, line.end)
         last = number
-        while last + 1 < len(lines) and self._is_text(lines[last + 1]):
+        while last + 1 < len(lines) and self._is_text(lines[last + 1]) and not _ENTRY_NOTE.match(lines[last + 1].text):
             last += 1
         if last == number or not self.is_term(text[begin:end]) or end - begin < 3 or VERB.search(text, begin, end):
             return None
         below = lines[number + 1]
         over_table = last + 1 < len(lines) and self._layout.is_row(lines[last + 1])
-        if over_table or self._inline(below) or self._below(lines, number + 1):
+        listed = sum(self._inline(line) is not None for line in lines[number + 1 : last + 1])
+        over_list = listed >= _MIN_RUN and 2 * listed > last - number
+        if over_table or over_list or self._inline(below) or self._below(lines, number + 1):
             return None
         if not marked and is_interpretation_rule(text[begin:end], text[below.start : lines[last].end]):
             return None
@@ -287,6 +320,8 @@ class EntryReader:
         # In the indented text below a term, a tab is only a wide blank.
         if self._layout.is_row(below) and (below.indent <= line.indent or "|" in below.text):
             return None
+        if _ENTRY_NOTE.match(below.text):
+            return None
         term = _bare_term(line)
         colon = _MARKDOWN_BODY.match(below.text)
         if below.indent > line.indent or colon:
@@ -296,9 +331,14 @@ class EntryReader:
         text = below.text
         apart = line.apart or not number or _FINAL.search(lines[number - 1].text)
         plain = len(text) >= _MIN_BODY_LENGTH and not text[:1].islower() and not marker_style(text)
-        if not apart or not plain or not _FINAL.search(text) or VERB.match(text) or self._inline(below):
+        if not apart or not plain or VERB.match(text) or self._inline(below):
             return None
         last = self._last_below(lines, number + 1)
+        if self._layout.in_region(line.start) and below.apart and QUOTED_TERM.fullmatch(line.text):
+            # The term is in bold, with a paragraph of any form below it.
+            last = next((at - 1 for at in range(number + 2, len(lines)) if lines[at].apart), len(lines) - 1)
+        elif not _FINAL.search(text):
+            return None
         if is_interpretation_rule(line.text, self._layout.text[below.start : lines[last].end]):
             return None
         return ListEntry(self._draft(term, below.start, lines[last].end, 0.85), last + 1, "below")
@@ -404,11 +444,23 @@ _CUE: Final = pattern("list_announcement")
 _NUMBER_WORD = re.compile(r"(?:one|two|three|four|five|six|ten|half|\d)", re.IGNORECASE)
 _ACTING = re.compile(r"[a-z]{3,20}ing\s", re.IGNORECASE)
 _NAME = re.compile(r"[^\W\d_][\w'’ /&()-]{0,90}$")
-_SHARE, _MIN_RUN = 0.7, 3
+_STYLES = ("small", "stopped", "short")
+_SHARE, _MIN_RUN, _NAMES = 0.7, 3, 0.8
 
 
 def find_in_lists(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
     """Yield the definitions in lists: first in the sections that define terms, then elsewhere."""
+    for draft in _unsplit_drafts(layout):
+        found = list(_NEXT_QUOTED.finditer(layout.text, *draft.body)) if layout.text[draft.term[0] - 1] in "`‘" else []
+        following = [one for one in found if is_phrase(one["body"])]
+        ends = [*(one.start() for one in following), draft.body[1]]
+        yield replace(draft, body=trim_definition(layout.text, draft.body[0], ends[0]))
+        for one, end in zip(following, ends[1:], strict=True):
+            body = trim_definition(layout.text, one.end(), end)
+            yield DefinitionDraft(one.span("term"), body, draft.pattern, draft.score)
+
+
+def _unsplit_drafts(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
     for start, end in layout.regions:
         lines = layout.lines_between(start, end)
         headed = bool(lines) and layout.announces(lines[0].text.strip("#=* "))
@@ -420,15 +472,19 @@ def find_in_lists(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
 def _section_drafts(layout: DocumentLayout, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:
     # Entries without a sign after the term are read only here: elsewhere, most paragraphs look like such entries.
     begins = [line for line in lines if line.apart]
-    small = 2 * sum(_read_run_in(line, small=True) is not None for line in begins) > len(begins) > 1
     entries = EntryReader(layout)
+    counts = {style: sum(entries.reads(line, style) for line in begins) for style in _STYLES}
+    style = max(_STYLES, key=counts.__getitem__)
+    style = style if counts[style] > max(1, len(begins) / 2) else ""
     indent = entries.usual_indent(lines)
+    titles = [line.text.lstrip("# ") for line in lines if line.start in layout.heading_lines]
+    chapters = sum(_CHAPTER.fullmatch(one[skip_labels(one, 0, len(one)) :]) is not None for one in titles) > 1
     number = 0
     while number < len(lines):
         outer = number + 1 < len(lines) and lines[number].indent < min(indent, lines[number + 1].indent)
-        entry = None if outer else entries.entry(lines, number, announced=True, small=small)
+        entry = None if outer else entries.entry(lines, number, announced=True, style=style)
         # In a document with marked-up definition lists, a heading with text below is a chapter and not a term.
-        if entry is not None and not (entry.way == "heading" and layout.document.marked.definitions):
+        if entry is not None and not (entry.way == "heading" and (chapters or layout.document.marked.definitions)):
             yield entry.draft
         number = entry.following if entry is not None else number + 1
 
@@ -472,12 +528,13 @@ def _defines(layout: DocumentLayout, run: Sequence[ListEntry], before: TextLine 
 
     `before` is the line above them. `after` means that other entries under the same heading define terms.
     """
-    if not all(_NAME.match(layout.text[slice(*entry.draft.term)]) for entry in run):
-        return False
+    names = sum(_NAME.match(layout.text[slice(*entry.draft.term)]) is not None for entry in run) / len(run)
     bodies = [one_line(layout.text[slice(*entry.draft.body)]) for entry in run]
     share = sum(map(_is_entry_meaning, bodies)) / len(bodies)
     if before is not None and _CUE.search(before.text):
-        return share >= 0.5
+        return share >= 0.5 and names >= _NAMES
+    if names < 1:
+        return False
     bold = all(entry.way.endswith("marked") for entry in run)
     return share >= _SHARE and len(run) >= (2 if bold or after else _MIN_RUN)
 

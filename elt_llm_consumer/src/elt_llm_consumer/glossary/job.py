@@ -20,7 +20,6 @@ from elt_llm_consumer.definitions.find import (
     MissedEntries,
     amendments_by_term,
     find_definitions,
-    is_gap,
     missed_entries,
 )
 from elt_llm_consumer.definitions.layout import one_line
@@ -235,13 +234,13 @@ class GlossaryJob:
 
     @cached_property
     def _gaps(self) -> list[MissedEntries]:
-        """The entries that look like definitions but are not in the glossary, for each document with several."""
+        """What looks like definitions but is not in the glossary, for each document with such places."""
         found = grouped(self._definitions, lambda one: (one.evidence.collection, one.evidence.document_id))
         checked = (
             missed_entries(document, found.get((document.collection, document.document_id), ()), self._section)
             for document in self._context.corpus.documents
         )
-        return [one for one in checked if is_gap(one)]
+        return [one for one in checked if one]
 
     @cached_property
     def _terms(self) -> list[MergedTerm]:
