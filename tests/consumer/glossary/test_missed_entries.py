@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from elt_llm_consumer.definitions.find import definitions_in_document, is_gap, missed_entries
+from elt_llm_consumer.definitions.find import definitions_in_document, missed_entries
 from elt_llm_consumer.jobs.sections import GlossarySection
 from elt_llm_core.text.outline import MarkedTerms
 from row_jobs.contexts import corpus_of
@@ -16,7 +16,7 @@ def _missed(text: str, **settings: object) -> tuple[list[str], int, bool]:
     section = GlossarySection.model_validate(settings)
     document = corpus_of({"text.md": text}).documents[0]
     found = missed_entries(document, definitions_in_document(document, section), section)
-    return [text[slice(*span)] for span in found.missed], found.entries, is_gap(found)
+    return [text[slice(*span)] for span in found.missed], found.entries, bool(found)
 
 
 def test_no_missed_entries_are_reported_for_a_glossary_that_was_read_completely() -> None:
@@ -27,7 +27,7 @@ def test_skipped_glossary_entries_are_reported_with_their_number_and_page() -> N
     section = GlossarySection(patterns=("sentence",))
     document = corpus_of({"text.md": BOLD}).documents[0]
     found = missed_entries(document, definitions_in_document(document, section), section)
-    assert is_gap(found)
+    assert found
     assert str(found).startswith(
         "text.md: 5 of 5 entries that look like definitions are not in the glossary, such as 'Ash' (text.md), 'Beech'"
     )

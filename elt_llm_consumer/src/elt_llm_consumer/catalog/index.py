@@ -107,7 +107,9 @@ class CatalogIndex:
     @cached_property
     def names(self) -> Names:
         """The names of the enterprise model's entities, with their aliases."""
-        return Names([one.name for one in self.drawn.values()], self.aliases, german=has_german_texts(self.context.corpus))
+        return Names(
+            [one.name for one in self.drawn.values()], self.aliases, german=has_german_texts(self.context.corpus)
+        )
 
     @cached_property
     def to_sheets(self) -> JoinResult:

@@ -165,7 +165,9 @@ def periods_in(text: str) -> list[NumberValue]:
     return [NumberValue(*endless.span(), frozenset({math.inf}), "endless")] if endless else found
 
 
-def _listed_periods(statements: Sequence[TextStatement], cues: CueMatcher, stems: tuple[str, ...]) -> Iterator[TableRow]:
+def _listed_periods(
+    statements: Sequence[TextStatement], cues: CueMatcher, stems: tuple[str, ...]
+) -> Iterator[TableRow]:
     """Yield the items of lists with their periods, as rows of a name and a period.
 
     The period is that of the heading or sentence which opens the list ("Documents to keep for 10 years"), of the
@@ -202,7 +204,9 @@ def _rows_of_item(item: TextStatement, above: TextPiece | None, *, headed: bool)
     else:
         value = _cell_at(item, above.start, above.end) if above and not periods_in(text) else None
         apart = found is not None and "(" not in found.group()
-        names = [(item.offset, found.start()), (found.end(), len(text))] if found and apart else [(item.offset, len(text))]
+        names = (
+            [(item.offset, found.start()), (found.end(), len(text))] if found and apart else [(item.offset, len(text))]
+        )
     for start, end in names if value else ():
         name = _cell_at(item, item.start + start, item.start + end)
         yield replace(item, cells=(name, value)), value

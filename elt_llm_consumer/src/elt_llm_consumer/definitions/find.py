@@ -308,7 +308,9 @@ _LINE_ENTRIES: Final = {
     "bold": re.compile(
         r"(?:[-*+•–]\s+)?(?P<mark>\*\*|__)\s?(?P<term>[^*_|\n]{1,80}?)[:.]?(?P=mark)\s{0,3}(?:[:–—=-]|means\b)"
     ),
-    "run in": re.compile(r"(?:[-*+•–]\s+)?(?P<mark>\*\*|__|\*)(?P<term>[^*_|\n]{1,80}?)[:.]?(?P=mark)\s{1,3}(?=[^\W\d_])"),
+    "run in": re.compile(
+        r"(?:[-*+•–]\s+)?(?P<mark>\*\*|__|\*)(?P<term>[^*_|\n]{1,80}?)[:.]?(?P=mark)\s{1,3}(?=[^\W\d_])"
+    ),
     "sign": re.compile(r"[$§►▶→◆]\s{1,9}(?P<term>\S[^\n]{0,80}?)(?:\s[Ss]ee:.*)?$"),
     "row": re.compile(
         r"\|?\s{0,9}(?P<term>[^|\s][^|\n]{0,79}?)\s{0,200}\|\s{0,200}(?P<body>[^|\s][^|\n]{9,2000}?)\s{0,200}\|?$"
@@ -413,7 +415,10 @@ def _unread_sections(layout: DocumentLayout, starts: Sequence[int]) -> Iterator[
 
 def _unread_tables(layout: DocumentLayout, settings: GlossarySection, starts: Sequence[int]) -> Iterator[Span]:
     """Yield the header row of each table of two columns, the first of them for terms, of which nothing was read."""
-    known, lines = {fold(header) for header in settings.term_headers}, [one for one in layout.lines if layout.is_row(one)]
+    known, lines = (
+        {fold(header) for header in settings.term_headers},
+        [one for one in layout.lines if layout.is_row(one)],
+    )
     for number, line in enumerate(lines):
         cells = [fold(cell.strip(" *")) for cell in line.text.strip("| ").split("|")]
         if len(cells) == 2 and cells[0] in known:
@@ -519,9 +524,12 @@ def _leading_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
 
 
 def _stopped_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
-    """Yield the line number and span of each term before a full stop at the start of a paragraph."""
+    """Yield the line number and span of each term before a full stop at the start of a paragraph.
+
+    In a document with a section that defines terms, such paragraphs elsewhere are not likely to do so.
+    """
     entries = EntryReader(layout)
-    for number, line in enumerate(layout.lines):
+    for number, line in enumerate(() if layout.regions else layout.lines):
         if line.apart and (term := entries.stopped_term(line)):
             yield number, term
 

@@ -23,7 +23,15 @@ from elt_llm_consumer.definitions.subject import (
     skip_labels,
     split_other_names,
 )
-from elt_llm_consumer.definitions.vocabulary import CONTEXT_IN_BRACKETS, FINITE, NOT_FIRST, NOT_WITHIN, VERB, pattern
+from elt_llm_consumer.definitions.vocabulary import (
+    ARTICLE,
+    CONTEXT_IN_BRACKETS,
+    FINITE,
+    NOT_FIRST,
+    NOT_WITHIN,
+    VERB,
+    pattern,
+)
 from elt_llm_consumer.sentences.words import ARTICLES
 
 _READING: Final = pattern("reading_rule")
@@ -44,7 +52,7 @@ def is_interpretation_rule(title: str, body: str) -> bool:
 
 _CAPITAL: Final = pattern("run_in_capital")
 _SMALL: Final = pattern("run_in_small")
-_LABEL: Final = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,4}\.?(?:\s{1,9}|$)")
+_LABEL: Final = re.compile(r"(?:\*\*|__)?\d{1,3}(?:\.\d{1,3}){1,4}\.?(?:\s{1,9}|$)")
 _NOTE: Final = re.compile(r"(?:note|example|anmerkung|beispiel)s?\b|\[?(?:source|quelle)\b", re.IGNORECASE)
 # A note of a standard below a definition: "Note 1 to entry: ...".
 _ENTRY_NOTE: Final = re.compile(r"note\s(?:\d{1,2}\s)?to\sentry\b", re.IGNORECASE)
@@ -92,7 +100,9 @@ _ENTRY: Final = pattern("list_entry")
 # "To apply any procedure", "Making copies of it": the meaning of a term in quotes.
 _DOING = re.compile(r"(?:To\s[a-z]{2,20}|[A-Z][a-z]{2,20}ing)\s\S{1,30}\s")
 # The next term in quotes in the text of an entry: "`Work' Any work. `Derived Work' Any work that is derived from it."
-_NEXT_QUOTED = re.compile(r"(?<=[.;]\s)[`‘“„\"](?P<term>[^`‘’“”„\"'\n.;]{2,60})['’”“\"]\s(?=(?P<body>[A-ZÄÖÜ][^\n]{10,200}))")
+_NEXT_QUOTED = re.compile(
+    r"(?<=[.;]\s)[`‘“„\"](?P<term>[^`‘’“”„\"'\n.;]{2,60})['’”“\"]\s(?=(?P<body>[A-ZÄÖÜ][^\n]{10,200}))"
+)
 _AFTER_MARKED = re.compile(r"\s{0,9}(?P<sign>[:–—=-]|\.(?=\s))?(?:\s{1,60}(?=\S)|(?<=[”’»]:)(?=[^\W\d_]))")
 _OR: Final = pattern("or_between_quotes")
 _QUOTES: Final = "\"“”„«»‘’'*_ "
@@ -104,7 +114,9 @@ _SEE_AFTER = re.compile(r"\s{1,9}see(?:\salso)?$", re.IGNORECASE)
 _SIGN_AT_END = re.compile(r"\s(?:--?|[–—=])$")
 _GENERIC: Final = pattern("generic_heading")
 _PRONOUNS: Final = pattern("pronoun_term")
-_CHAPTER = re.compile(r"introduction|overview|background|purpose|scope|einleitung|überblick|zweck|geltungsbereich", re.IGNORECASE)
+_CHAPTER = re.compile(
+    r"introduction|overview|background|purpose|scope|einleitung|überblick|zweck|geltungsbereich", re.IGNORECASE
+)
 _ONLY_LABEL = re.compile(r"\(?\w{1,3}[.)]?$")
 _WORDS_AFTER_TERM = re.compile(r"\s[^\W\d_]")
 # A dot inside a word belongs to a term, as in "X.509"; a dot before a blank ends a sentence.
@@ -130,9 +142,7 @@ class EntryReader:
     def __init__(self, layout: DocumentLayout) -> None:
         self._layout = layout
 
-    def entry(
-        self, lines: Sequence[TextLine], number: int, *, announced: bool, style: str = ""
-    ) -> ListEntry | None:
+    def entry(self, lines: Sequence[TextLine], number: int, *, announced: bool, style: str = "") -> ListEntry | None:
         """Return the entry that starts with lines[number], or None.
 
         `announced` means that the line is under a heading of definitions, where subheadings may be terms. `style` is the
@@ -167,7 +177,11 @@ class EntryReader:
     def stopped_term(self, line: TextLine) -> tuple[int, int] | None:
         """Return the span of the term at the start of a line such as "Abstract type. A type ...", or None."""
         found = _STOPPED.match(line.text, skip_labels(line.text, 0, len(line.text)))
-        return (line.start + found.start("term"), line.start + found.end("term")) if found and self.is_term(found["term"]) else None
+        return (
+            (line.start + found.start("term"), line.start + found.end("term"))
+            if found and self.is_term(found["term"])
+            else None
+        )
 
     def _numbered(self, lines: Sequence[TextLine], number: int) -> ListEntry | None:
         """Return the entry on the lines below a number such as "3.1": term, other names, meaning, notes; else None."""
@@ -178,7 +192,7 @@ class EntryReader:
         stop = next((place for place, line in enumerate(entry) if _LABEL.match(line.text)), len(entry))
         body_end = next((place for place, line in enumerate(entry[:stop]) if _NOTE.match(line.text)), stop)
         names = [(line.start, line.text) for line in entry[:body_end]]
-        if rest := lines[number].text[label.end() :]:
+        if rest := lines[number].text[label.end() :].rstrip("*_: "):
             names.insert(0, (lines[number].start + label.end(), rest))
         if len(names) < 2 or not _is_plain(names[0][1]):
             return None
@@ -207,9 +221,10 @@ class EntryReader:
             last = other.end() + line.text.startswith(")", other.end())
         sign = _AFTER_MARKED.match(line.text, last)
         inner = line.text[begin:end].rstrip()
-        if sign and not sign["sign"] and self._is_run_in(line, begin, sign.end()):
+        signed = sign is not None and (sign["sign"] or inner.endswith((":", ".")))
+        if sign and not signed and self._is_run_in(line, begin, sign.end()):
             return self._at(line, begin, end, sign.end(), "run in marked")
-        if not sign or (not sign["sign"] and not inner.endswith((":", "."))):
+        if not sign or not signed:
             return None
         return self._at(line, begin, begin + len(inner.rstrip(":. ")), sign.end(), (sign["sign"] or ":") + "marked")
 
@@ -217,8 +232,9 @@ class EntryReader:
         """Return whether a phrase with a capital follows a term in quotes: "`Work' Any work ..."."""
         meaning = line.text[body:]
         quoted = line.text[begin - 1 : begin] in ('"', "“", "„", "`", "‘")
-        bold = line.text[max(0, begin - 2) : begin] in ("**", "__") and self._layout.in_region(line.start)
-        if not line.apart or not is_phrase(meaning) or not (bold or (quoted and meaning[:1].isupper())):
+        bold = line.text[max(0, begin - 2) : begin] in ("**", "__") or ARTICLE.match(meaning) is not None
+        emphasised = line.text[begin - 1 : begin] in ("*", "_") and bold and self._layout.in_region(line.start)
+        if not line.apart or not is_phrase(meaning) or not (emphasised or (quoted and meaning[:1].isupper())):
             return False
         return distinguishes(meaning) or _DOING.match(meaning) is not None
 
