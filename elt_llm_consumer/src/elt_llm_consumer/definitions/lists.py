@@ -23,15 +23,7 @@ from elt_llm_consumer.definitions.subject import (
     skip_labels,
     split_other_names,
 )
-from elt_llm_consumer.definitions.vocabulary import (
-    ARTICLE,
-    CONTEXT_IN_BRACKETS,
-    FINITE,
-    NOT_FIRST,
-    NOT_WITHIN,
-    VERB,
-    pattern,
-)
+from elt_llm_consumer.definitions.vocabulary import CONTEXT_IN_BRACKETS, FINITE, NOT_FIRST, NOT_WITHIN, VERB, pattern
 from elt_llm_consumer.sentences.words import ARTICLES
 
 _READING: Final = pattern("reading_rule")
@@ -114,9 +106,7 @@ _SEE_AFTER = re.compile(r"\s{1,9}see(?:\salso)?$", re.IGNORECASE)
 _SIGN_AT_END = re.compile(r"\s(?:--?|[–—=])$")
 _GENERIC: Final = pattern("generic_heading")
 _PRONOUNS: Final = pattern("pronoun_term")
-_CHAPTER = re.compile(
-    r"introduction|overview|background|purpose|scope|einleitung|überblick|zweck|geltungsbereich", re.IGNORECASE
-)
+_CHAPTER = re.compile(r"introduction|overview|background|purpose|scope|einleitung|zweck|geltungsbereich", re.IGNORECASE)
 _ONLY_LABEL = re.compile(r"\(?\w{1,3}[.)]?$")
 _WORDS_AFTER_TERM = re.compile(r"\s[^\W\d_]")
 # A dot inside a word belongs to a term, as in "X.509"; a dot before a blank ends a sentence.
@@ -145,8 +135,8 @@ class EntryReader:
     def entry(self, lines: Sequence[TextLine], number: int, *, announced: bool, style: str = "") -> ListEntry | None:
         """Return the entry that starts with lines[number], or None.
 
-        `announced` means that the line is under a heading of definitions, where subheadings may be terms. `style` is the
-        way in which definitions follow their terms in this list (see `_read_run_in`).
+        `announced` means that the line is under a heading of definitions, where subheadings may be terms. `style` is
+        the way in which definitions follow their terms in this list (see `_read_run_in`).
         """
         line = lines[number]
         if self._layout.is_row(line) or self._layout.is_contents(line.text):
@@ -156,7 +146,7 @@ class EntryReader:
         if announced and (numbered := self._numbered(lines, number)) is not None:
             return numbered
         inline = self._inline(line) or self._signed_at_end(lines, number)
-        if inline is None and announced and line.apart and (found := self._run_in(line, style)):
+        if inline is None and announced and line.apart and (found := self.run_in(line, style)):
             start = skip_labels(line.text, 0, len(line.text))
             inline = self._at(line, start, *found, "run in")
         if inline is not None:
@@ -165,23 +155,10 @@ class EntryReader:
             return ListEntry(self._draft(term, body, lines[last].end, 0.95), last + 1, marker_style(line.text) + way)
         return self._below(lines, number)
 
-    def _run_in(self, line: TextLine, style: str) -> tuple[int, int] | None:
+    def run_in(self, line: TextLine, style: str) -> tuple[int, int] | None:
+        """Return the end of a term at the start of a line and the start of its definition, or None (`_read_run_in`)."""
         found = _read_run_in(line, style)
-        start = skip_labels(line.text, 0, len(line.text))
-        return found if found and self.is_term(line.text[start : found[0]]) else None
-
-    def reads(self, line: TextLine, style: str) -> bool:
-        """Return whether the line is an entry in this style."""
-        return self._run_in(line, style) is not None
-
-    def stopped_term(self, line: TextLine) -> tuple[int, int] | None:
-        """Return the span of the term at the start of a line such as "Abstract type. A type ...", or None."""
-        found = _STOPPED.match(line.text, skip_labels(line.text, 0, len(line.text)))
-        return (
-            (line.start + found.start("term"), line.start + found.end("term"))
-            if found and self.is_term(found["term"])
-            else None
-        )
+        return found if found and self.is_term(line.text[skip_labels(line.text, 0, found[0]) : found[0]]) else None
 
     def _numbered(self, lines: Sequence[TextLine], number: int) -> ListEntry | None:
         """Return the entry on the lines below a number such as "3.1": term, other names, meaning, notes; else None."""
@@ -232,11 +209,10 @@ class EntryReader:
         """Return whether a phrase with a capital follows a term in quotes: "`Work' Any work ..."."""
         meaning = line.text[body:]
         quoted = line.text[begin - 1 : begin] in ('"', "“", "„", "`", "‘")
-        bold = line.text[max(0, begin - 2) : begin] in ("**", "__") or ARTICLE.match(meaning) is not None
+        bold = line.text[max(0, begin - 2) : begin] in ("**", "__") or meaning.split()[0].casefold() in ARTICLES
         emphasised = line.text[begin - 1 : begin] in ("*", "_") and bold and self._layout.in_region(line.start)
-        if not line.apart or not is_phrase(meaning) or not (emphasised or (quoted and meaning[:1].isupper())):
-            return False
-        return distinguishes(meaning) or _DOING.match(meaning) is not None
+        defines = is_phrase(meaning) and (distinguishes(meaning) or _DOING.match(meaning) is not None)
+        return line.apart and defines and (emphasised or (quoted and meaning[:1].isupper()))
 
     def _plain_entry(self, line: TextLine, found: "re.Match[str]") -> tuple[tuple[int, int], int, str] | None:
         if found["colon"] and (see := _SEE_AFTER.search(found["term"])) and self.is_term(found["term"][: see.start()]):
@@ -334,9 +310,8 @@ class EntryReader:
         ):
             return None
         # In the indented text below a term, a tab is only a wide blank.
-        if self._layout.is_row(below) and (below.indent <= line.indent or "|" in below.text):
-            return None
-        if _ENTRY_NOTE.match(below.text):
+        is_row = self._layout.is_row(below) and (below.indent <= line.indent or "|" in below.text)
+        if is_row or _ENTRY_NOTE.match(below.text):
             return None
         term = _bare_term(line)
         colon = _MARKDOWN_BODY.match(below.text)
@@ -347,13 +322,12 @@ class EntryReader:
         text = below.text
         apart = line.apart or not number or _FINAL.search(lines[number - 1].text)
         plain = len(text) >= _MIN_BODY_LENGTH and not text[:1].islower() and not marker_style(text)
-        if not apart or not plain or VERB.match(text) or self._inline(below):
-            return None
         last = self._last_below(lines, number + 1)
-        if self._layout.in_region(line.start) and below.apart and QUOTED_TERM.fullmatch(line.text):
-            # The term is in bold, with a paragraph of any form below it.
+        bold = self._layout.in_region(line.start) and below.apart and QUOTED_TERM.fullmatch(line.text) is not None
+        if bold:  # below a term in bold, the paragraph has any form
             last = next((at - 1 for at in range(number + 2, len(lines)) if lines[at].apart), len(lines) - 1)
-        elif not _FINAL.search(text):
+        ended = bold or _FINAL.search(text)
+        if not apart or not plain or not ended or VERB.match(text) or self._inline(below):
             return None
         if is_interpretation_rule(line.text, self._layout.text[below.start : lines[last].end]):
             return None
@@ -489,9 +463,8 @@ def _section_drafts(layout: DocumentLayout, lines: Sequence[TextLine]) -> Iterat
     # Entries without a sign after the term are read only here: elsewhere, most paragraphs look like such entries.
     begins = [line for line in lines if line.apart]
     entries = EntryReader(layout)
-    counts = {style: sum(entries.reads(line, style) for line in begins) for style in _STYLES}
-    style = max(_STYLES, key=counts.__getitem__)
-    style = style if counts[style] > max(1, len(begins) / 2) else ""
+    counts = {style: sum(map(bool, (entries.run_in(line, style) for line in begins))) for style in _STYLES}
+    style = max((one for one in _STYLES if counts[one] > max(1, len(begins) / 2)), key=counts.__getitem__, default="")
     indent = entries.usual_indent(lines)
     titles = [line.text.lstrip("# ") for line in lines if line.start in layout.heading_lines]
     chapters = sum(_CHAPTER.fullmatch(one[skip_labels(one, 0, len(one)) :]) is not None for one in titles) > 1
@@ -544,15 +517,13 @@ def _defines(layout: DocumentLayout, run: Sequence[ListEntry], before: TextLine 
 
     `before` is the line above them. `after` means that other entries under the same heading define terms.
     """
-    names = sum(_NAME.match(layout.text[slice(*entry.draft.term)]) is not None for entry in run) / len(run)
+    names = sum(map(bool, (_NAME.match(layout.text[slice(*entry.draft.term)]) for entry in run))) / len(run)
     bodies = [one_line(layout.text[slice(*entry.draft.body)]) for entry in run]
     share = sum(map(_is_entry_meaning, bodies)) / len(bodies)
     if before is not None and _CUE.search(before.text):
         return share >= 0.5 and names >= _NAMES
-    if names < 1:
-        return False
     bold = all(entry.way.endswith("marked") for entry in run)
-    return share >= _SHARE and len(run) >= (2 if bold or after else _MIN_RUN)
+    return names == 1 and share >= _SHARE and len(run) >= (2 if bold or after else _MIN_RUN)
 
 
 def _is_entry_meaning(body: str) -> bool:
