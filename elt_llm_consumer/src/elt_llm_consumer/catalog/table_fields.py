@@ -196,20 +196,18 @@ def _listed_periods(
 
 def _rows_of_item(item: TextStatement, above: TextPiece | None, *, headed: bool) -> Iterator[TableRow]:
     """Yield the rows of an item: its name, or name and examples, with its own period or that of the text `above`."""
-    text, found = item.text, _NAME_END.search(item.text, item.offset)
+    text, found, last = item.text, _NAME_END.search(item.text, item.offset), len(item.text)
     own = periods_in(text[found.end() :]) if found else []
+    names, value = [(item.offset, last)], (above.start, above.end) if above and not periods_in(text) else None
     if found and len(own) == 1 and own[0].start <= _REACH:
-        value = _cell_at(item, item.start + found.end(), item.end) if above or headed else None
         names = [(item.offset, found.start())]
-    else:
-        value = _cell_at(item, above.start, above.end) if above and not periods_in(text) else None
-        apart = found is not None and "(" not in found.group()
-        names = (
-            [(item.offset, found.start()), (found.end(), len(text))] if found and apart else [(item.offset, len(text))]
-        )
-    for start, end in names if value else ():
-        name = _cell_at(item, item.start + start, item.start + end)
-        yield replace(item, cells=(name, value)), value
+        value = (item.start + found.end(), item.end) if above or headed else None
+    elif found and "(" not in found.group():
+        names = [(item.offset, found.start()), (found.end(), last)]
+    if value:
+        period = _cell_at(item, *value)
+        subjects = (_cell_at(item, item.start + start, item.start + end) for start, end in names)
+        yield from ((replace(item, cells=(one, period)), period) for one in subjects)
 
 
 def _cell_at(item: TextStatement, start: int, end: int) -> TableCell:

@@ -321,17 +321,19 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
     first = _first_party(words) if first is None else sentence + first
     if first is None:
         first = _first_word_of_meaning(words, _start_of_same_name(words, start, found), found)
-    if first is None or len(words) - first > _MAX_WORDS or _SUCH.search(text, words[first].start(), end):
+    recipients = [] if first is None else list(_TO_ANY.finditer(text, words[first].start(), end))
+    if recipients:
+        first = bisect_left(words, recipients[-1].start("who"), key=lambda word: word.start())
+    if first is None or len(words) - first > _MAX_WORDS or _is_no_meaning(text[words[first].start() : end], name):
         return None
-    if recipient := list(_TO_ANY.finditer(text, words[first].start(), end)):
-        first = bisect_left(words, recipient[-1].start("who"), key=lambda word: word.start())
-    if first == len(words) - 1 and fold(name) not in fold(words[first].group()):
-        return None
-    body = text[words[first].start() : end]
-    place, leading = _PLACE.search(body), [word.casefold() for word in body.split()[:3]]
-    if place is not None and (len(body[: place.start()].split()) < 3 or not STRUCTURE.isdisjoint(leading)):
-        return None  # the bracket follows only the number of a rule or section, and not a meaning
     return trim_definition(text, words[first].start(), words[-1].end())
+
+
+def _is_no_meaning(body: str, name: str) -> bool:
+    """Return whether a text before a bracket is only a place, "such Seller", or a word that is not like the name."""
+    place, leading = _PLACE.search(body), [word.casefold() for word in body.split()[:3]]
+    numbered = place is not None and (len(body[: place.start()].split()) < 3 or not STRUCTURE.isdisjoint(leading))
+    return numbered or _SUCH.search(body) is not None or (len(leading) == 1 and fold(name) not in fold(body))
 
 
 def _company_before(text: str, begin: int, found: "re.Match[str]") -> tuple[int, int] | None:

@@ -308,9 +308,7 @@ _LINE_ENTRIES: Final = {
     "bold": re.compile(
         r"(?:[-*+•–]\s+)?(?P<mark>\*\*|__)\s?(?P<term>[^*_|\n]{1,80}?)[:.]?(?P=mark)\s{0,3}(?:[:–—=-]|means\b)"
     ),
-    "run in": re.compile(
-        r"(?:[-*+•–]\s+)?(?P<mark>\*\*|__|\*)(?P<term>[^*_|\n]{1,80}?)[:.]?(?P=mark)\s{1,3}(?=[^\W\d_])"
-    ),
+    "run in": re.compile(r"(?:[-*+•–]\s+)?(?P<mark>\*\*|__|\*)(?P<term>[^*_|\n]{1,80})(?P=mark)\s{1,3}(?=[^\W\d_])"),
     "sign": re.compile(r"[$§►▶→◆]\s{1,9}(?P<term>\S[^\n]{0,80}?)(?:\s[Ss]ee:.*)?$"),
     "row": re.compile(
         r"\|?\s{0,9}(?P<term>[^|\s][^|\n]{0,79}?)\s{0,200}\|\s{0,200}(?P<body>[^|\s][^|\n]{9,2000}?)\s{0,200}\|?$"
@@ -336,7 +334,6 @@ _MAX_LINES_APART = 40
 _MIN_ORDERED = 0.8
 _MIN_DIFFERENT = 0.6  # minimum share of different terms among the entries of a list
 _MIN_BODY_WORDS, _MAX_BODY_WORDS, _MAX_TERM_WORDS = 4, 80, 8
-_MIN_ROWS = 3  # of a table without definitions that is reported
 _MIN_TEXT_WORDS = 25  # a section with fewer words may only refer to another text
 _MIN_PARAGRAPHS, _FEW = 8, 0.25  # definitions for each paragraph of a section
 
@@ -415,16 +412,12 @@ def _unread_sections(layout: DocumentLayout, starts: Sequence[int]) -> Iterator[
 
 def _unread_tables(layout: DocumentLayout, settings: GlossarySection, starts: Sequence[int]) -> Iterator[Span]:
     """Yield the header row of each table of two columns, the first of them for terms, of which nothing was read."""
-    known, lines = (
-        {fold(header) for header in settings.term_headers},
-        [one for one in layout.lines if layout.is_row(one)],
-    )
-    for number, line in enumerate(lines):
+    known, rows = set(map(fold, settings.term_headers)), [line for line in layout.lines if layout.is_row(line)]
+    for number, line in enumerate(rows):
         cells = [fold(cell.strip(" *")) for cell in line.text.strip("| ").split("|")]
         if len(cells) == 2 and cells[0] in known:
-            rows = list(takewhile(lambda one: not one.apart, lines[number + 1 :]))
-            end = rows[-1].end if rows else 0
-            if len(rows) >= _MIN_ROWS and bisect_left(starts, line.start) == bisect_left(starts, end):
+            end = max((one.end for one in takewhile(lambda row: not row.apart, rows[number + 1 :])), default=line.end)
+            if bisect_left(starts, line.start) == bisect_left(starts, end):
                 yield line.start, line.end
 
 
@@ -433,7 +426,6 @@ def _listed_entries(layout: DocumentLayout, settings: GlossarySection) -> Iterat
     yield from _glossary_run(layout, "indented", list(_indented_entries(layout)))
     yield from _glossary_run(layout, "heading", list(_heading_entries(layout)))
     yield from _glossary_run(layout, "leading", list(_leading_entries(layout)))
-    yield from _glossary_run(layout, "stop", list(_stopped_entries(layout)))
     runs: dict[str, list[tuple[int, Span]]] = {kind: [] for kind in _LINE_ENTRIES}
     headers = set(map(fold, settings.meaning_headers))
     for number, line in enumerate(layout.lines):
@@ -523,17 +515,6 @@ def _leading_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
             yield number, span
 
 
-def _stopped_entries(layout: DocumentLayout) -> Iterator[tuple[int, Span]]:
-    """Yield the line number and span of each term before a full stop at the start of a paragraph.
-
-    In a document with a section that defines terms, such paragraphs elsewhere are not likely to do so.
-    """
-    entries = EntryReader(layout)
-    for number, line in enumerate(() if layout.regions else layout.lines):
-        if line.apart and (term := entries.stopped_term(line)):
-            yield number, term
-
-
 def _is_short_text(text: str) -> bool:
     return _MIN_BODY_WORDS <= len(text.split()) <= _MAX_BODY_WORDS and not text[0].isdigit()
 
@@ -545,7 +526,7 @@ def _glossary_run(layout: DocumentLayout, kind: str, run: Sequence[tuple[int, Sp
     ordered = sum(one <= other for one, other in pairwise(terms)) / (len(terms) - 1)
     rows = [_LINE_ENTRIES["row"].match(layout.lines[number].text) for number, _ in run] if kind == "row" else []
     body_words = sum(len(row["body"].split()) for row in rows if row)
-    if (kind in ("dash", "stop") and len(run) < _MIN_DASHES) or (rows and body_words / len(run) < _MIN_BODY_WORDS):
+    if (kind == "dash" and len(run) < _MIN_DASHES) or (rows and body_words / len(run) < _MIN_BODY_WORDS):
         return
     announced = [span for _, span in run if layout.in_region(span[0])]
     if kind == "quoted" and not layout.regions:  # a list of terms in quotes need not be in alphabetical order

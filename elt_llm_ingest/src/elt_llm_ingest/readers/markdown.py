@@ -160,14 +160,12 @@ def remove_comments(text: str) -> str:
     return "\n".join(lines)
 
 
-# A line whose first bar has no blanks around it, so that only the rule of its table shows that it is a row.
-_CLOSE_BAR = re.compile(r"^[^|\n]++(?<=\S)\|(?=[^|\s])", re.MULTILINE)
-
-
 def add_outer_bars(text: str) -> str:
     """Write "Audit log|7 years", a table row without outer bars and without blanks at its bars, with outer bars."""
     lines = text.split("\n")
-    tokens = MarkdownIt("commonmark").enable("table").disable("inline").parse(text) if _CLOSE_BAR.search(text) else []
+    tokens = (
+        MarkdownIt("commonmark").enable("table").disable("inline").parse(text) if "-|" in text or "|-" in text else []
+    )
     for token in tokens:
         if token.type == "tr_open" and token.map and token.level <= 2 and not is_bar_row(lines[token.map[0]]):
             lines[token.map[0]] = f"| {lines[token.map[0]].strip()} |"
@@ -196,8 +194,8 @@ class MarkdownReader(DocumentReader):
     """Reads .md files. Front matter becomes metadata and is excluded from the text, so that no answer quotes it.
 
     The text is the source below the front matter, without embedded pictures (`data:` addresses), struck-out text and
-    comments; table rows without bars at their ends get them. A title in the front matter becomes the first heading, unless the text starts with a heading of the first
-    level.
+    comments; table rows without bars at their ends get them. A title in the front matter becomes the first heading,
+    unless the text starts with a heading of the first level.
     """
 
     name: ClassVar[str] = "markdown"
