@@ -105,3 +105,34 @@ def test_plain_terms_before_means_and_quoted_terms_with_a_noun_before_means_are_
 ):
     text = '# Definitions\n\na. Share means to give.\n\n"Source" form (here) means the text.\n\n‘Land’ means soil.\n'  # noqa: RUF001
     assert _missed(text, patterns=["list"])[:2] == (["Share", "Land"], 2)
+
+
+def test_a_section_of_definitions_of_which_nothing_was_read_is_reported_with_its_place() -> None:
+    prose = (
+        "Many words of this book have a meaning of their own, and readers learn it as they go on with the text. " * 2
+    )
+    document = corpus_of({"text.md": f"# Rules\n\nNo running.\n\n## Definitions\n\n{prose}\n"}).documents[0]
+    found = missed_entries(document, (), GlossarySection())
+    assert "text.md: few or no definitions were read below '## Definitions' (text.md)." in str(found)
+    assert not missed_entries(
+        corpus_of({"a.md": "## Definitions\n\nSee the Act.\n"}).documents[0], (), GlossarySection()
+    )
+
+
+def test_a_table_of_terms_of_which_nothing_was_read_is_reported_by_its_header() -> None:
+    text = (
+        "# Words\n\n| Term | Notes for staff |\n|---|---|\n| oak | a tree that grows |\n| ash | a tree that burns |\n"
+    )
+    document = corpus_of({"text.md": text}).documents[0]
+    assert definitions_in_document(document) == []
+    found = missed_entries(document, (), GlossarySection())
+    assert [text[slice(*span)] for span in found.unread] == ["| Term | Notes for staff |"]
+
+
+def test_a_single_missed_entry_is_reported_too() -> None:
+    assert _missed('# Rules\n\n"Site" means the land.\n', patterns=["list"]) == (["Site"], 1, True)
+
+
+def test_alphabetical_terms_in_bold_before_a_sentence_count_as_glossary_entries() -> None:
+    text = "# Trees\n\n" + "\n\n".join(f"**{name}** grows here in summer." for name in NAMES)
+    assert _missed(text) == (list(NAMES), 5, True)
