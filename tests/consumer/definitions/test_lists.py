@@ -266,7 +266,8 @@ def test_a_term_between_a_backtick_and_a_quote_before_a_phrase_with_a_capital_is
 def test_a_full_stop_may_follow_the_terms_of_a_glossary_with_numbered_paragraphs() -> None:
     text = (
         "# Glossary\n\n1.1/2 Abstract tool. An abstract tool is one that nobody owns.\n\n2   Access. A tool has\n"
-        "access if it is lent.\n\n3/3 Array of tools. Tools of one type. They are lent together.\n\n4 This was deleted.\n"
+        "access if it is lent.\n\n3/3 Array of tools. Tools of one type. They are lent together.\n\n"
+        "4 This was deleted.\n"
     )
     assert defined(text) == [
         ("Abstract tool", "An abstract tool is one that nobody owns."),
@@ -291,7 +292,8 @@ def test_terms_of_a_standard_are_read_without_their_notes_and_quotation_marks() 
 
 def test_a_term_in_bold_or_italics_may_be_above_or_directly_before_its_definition() -> None:
     text = (
-        "# Definitions\n\n- Online: available at\n  [https://example.org](https://example.org)\n\n**information system**\n\n"
+        "# Definitions\n\n- Online: available at\n  [https://example.org](https://example.org)\n\n"
+        "**information system**\n\n"
         "An assembly of resources --\ni.e., equipment -- that stores information\n(from a standard)\n\n"
         "**Borrower** any person who borrows a tool\n\n*Deposit* The sum that is paid back.\n\n*Nobody* lends tools.\n"
     )
@@ -306,11 +308,11 @@ def test_a_term_in_bold_or_italics_may_be_above_or_directly_before_its_definitio
 
 
 def test_terms_in_quotes_are_parted_if_they_run_together_in_one_paragraph() -> None:
-    text = "# Definitions\n\n`Work' Any work that is lent. `Copy' Making a work that is the same.\n\n`Lend' To give a tool away.\n"
+    text = "# Definitions\n\n`Work' Any work that is lent. `Copy' Making an equal work.\n\n`Lend' To give it away.\n"
     assert defined(text) == [
         ("Work", "Any work that is lent."),
-        ("Copy", "Making a work that is the same."),
-        ("Lend", "To give a tool away."),
+        ("Copy", "Making an equal work."),
+        ("Lend", "To give it away."),
     ]
 
 
@@ -326,5 +328,7 @@ def test_a_list_that_a_line_announces_may_have_placeholders_as_terms_and_is_no_d
 
 
 def test_a_short_form_in_a_list_of_short_forms_may_have_any_text() -> None:
-    text = "# Abbreviations\n\nAES Advanced Encryption Standard\n\nRSA Rivest, a method of signing\n\nUK Many forms are lent.\n"
-    assert defined(text) == [("AES", "Advanced Encryption Standard"), ("RSA", "Rivest, a method of signing")]
+    text = (
+        "# Abbreviations\n\nAES Advanced Encryption Standard\n\nRSA Rivest, a way to sign\n\nUK Many forms are lent.\n"
+    )
+    assert defined(text) == [("AES", "Advanced Encryption Standard"), ("RSA", "Rivest, a way to sign")]

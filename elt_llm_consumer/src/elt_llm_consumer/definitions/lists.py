@@ -322,13 +322,12 @@ class EntryReader:
         text = below.text
         apart = line.apart or not number or _FINAL.search(lines[number - 1].text)
         plain = len(text) >= _MIN_BODY_LENGTH and not text[:1].islower() and not marker_style(text)
-        last = self._last_below(lines, number + 1)
         bold = self._layout.in_region(line.start) and below.apart and QUOTED_TERM.fullmatch(line.text) is not None
-        if bold:  # below a term in bold, the paragraph has any form
-            last = next((at - 1 for at in range(number + 2, len(lines)) if lines[at].apart), len(lines) - 1)
-        ended = bold or _FINAL.search(text)
+        ended = bold or _FINAL.search(text)  # below a term in bold, the paragraph has any form
         if not apart or not plain or not ended or VERB.match(text) or self._inline(below):
             return None
+        gap = (at - 1 for at in range(number + 2, len(lines)) if lines[at].apart)
+        last = next(gap, len(lines) - 1) if bold else self._last_below(lines, number + 1)
         if is_interpretation_rule(line.text, self._layout.text[below.start : lines[last].end]):
             return None
         return ListEntry(self._draft(term, below.start, lines[last].end, 0.85), last + 1, "below")
