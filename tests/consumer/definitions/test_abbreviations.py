@@ -246,3 +246,10 @@ def test_the_meaning_before_a_bracket_starts_after_the_bracket_of_the_definition
 )
 def test_the_meaning_before_a_bracket_is_the_nearest_whole_name_or_person(text: str, meaning: str | None) -> None:
     assert [one.text for one in definitions_in(text)] == ([meaning] if meaning else [])
+
+
+def test_a_bracket_may_list_several_names_in_bold() -> None:
+    text = (
+        "between Hill Tools Ltd (**“Hill”**, **“Client”** or **“Company”**) pay. This Lending Deed (this “Deed”) ends."
+    )
+    assert [(one.term, one.aliases) for one in definitions_in(text)] == [("Hill", ("Client", "Company")), ("Deed", ())]

@@ -213,3 +213,8 @@ def test_each_of_two_names_in_single_quotes_before_a_verb_has_the_meaning_after_
 
 def test_the_verb_of_a_relative_clause_after_a_term_in_quotes_defines_nothing() -> None:
     assert terms_in('"Valid" derives from a Latin word that means "strong", which is true here.') == []
+
+
+def test_the_place_to_which_a_definition_refers_may_be_in_bold_after_set_forth() -> None:
+    text = "“**Term**” has the meaning set forth in **Section 4.1**, including any renewal.\n"
+    assert [(one.term, one.refers_to) for one in definitions_in(text)] == [("Term", "Section 4.1")]

@@ -332,3 +332,20 @@ def test_a_short_form_in_a_list_of_short_forms_may_have_any_text() -> None:
         "# Abbreviations\n\nAES Advanced Encryption Standard\n\nRSA Rivest, a way to sign\n\nUK Many forms are lent.\n"
     )
     assert defined(text) == [("AES", "Advanced Encryption Standard"), ("RSA", "Rivest, a way to sign")]
+
+
+def test_the_line_below_a_term_in_bold_is_its_definition_even_if_it_looks_like_another_entry() -> None:
+    text = (
+        "# Anhang\n\n## 4. Netzspezifische Begriffe\n\n**CMDB**  \nConfiguration Database – Verwaltung von Assets.\n\n"  # noqa: RUF001
+        "**Norm 200-1**  \nManagement der Sicherheit\n"
+    )
+    assert defined(text) == [
+        ("CMDB", "Configuration Database – Verwaltung von Assets."),  # noqa: RUF001
+        ("Norm 200-1", "Management der Sicherheit"),
+    ]
+
+
+def test_services_in_bold_before_a_full_stop_are_not_terms() -> None:
+    text = "# Services\n\n- **Design.** Making plans for members.\n\n- **Repair.** Mending tools that are broken.\n"
+    assert terms_in(text) == []
+    assert terms_in(text.replace(".**", "**:")) == ["Design", "Repair"]

@@ -24,7 +24,9 @@ _BETWEEN = word_pattern(r"[,;/]|\s(?:@item_conjunctions@|@example_words@|&)\s", 
 _LEAD = word_pattern(r"^\s{0,3}(?:(?:@item_conjunctions@|@example_words@|&)\s{1,3})?", re.IGNORECASE)
 _NUMBERED = re.compile(r"^[A-Z]{0,4}\s?[\d.]{1,8}[a-z]?$")
 _SHORT_FORM = re.compile(r"(?P<name>[^()]{2,200}?)\s?\((?P<short>[A-Z][^()\s]{0,8}[A-Z]s?)\)")
-_QUALIFIER = word_pattern(r"\s{0,3}(?:\(|[\u2013\u2014:]|-\s)|\s(?:@prepositions@|@relatives@|@if@)\s", re.IGNORECASE)
+_QUALIFIER = word_pattern(
+    r"[*_]{0,2}\s{0,3}(?:\(|[\u2013\u2014:]|-\s)|\s(?:@prepositions@|@relatives@|@if@)\s", re.IGNORECASE
+)
 # The headers of columns with things, such as "Record", "Type of data" and "Data held", but not "Data Owner".
 _OF_THINGS = word_pattern(r"(?:^|[\s/])(?:@headers_of_things@)(?:$|\s(?:of|/|and|und)\s)", re.IGNORECASE)
 _AS_ABOVE = word_pattern(r"@as_above@|[\"\u201d\u3003]", re.IGNORECASE)
@@ -33,7 +35,7 @@ _PERIODS = frozenset({"day", "week", "month", "year"})
 # "Permanent" as a whole cell, and "kept permanently", but neither "permanent staff" nor "permanently deleted".
 _ENDLESS = word_pattern(r"^@endless@(?!\s\w)|(?<!\w)@endlessly@(?!\w|\s@removed@)", re.IGNORECASE)
 # The end of the name in an item such as "Accident reports: 7 years" or "Leases (10 years from expiry)".
-_NAME_END = re.compile(r"\s?[:\u2013\u2014(]\s?|\s-{1,2}\s")
+_NAME_END = re.compile(r"(?:\s?\([^()\n]{1,80}\))?[:\u2013\u2014]\s?|\s?\(|\s[-\u2013\u2014]{1,2}\s")
 _REACH = 20  # maximum characters before the period of an item
 _MARKS = "#*_:. \n"
 
@@ -202,7 +204,7 @@ def _rows_of_item(item: TextStatement, above: TextPiece | None, *, headed: bool)
     if found and len(own) == 1 and own[0].start <= _REACH:
         names = [(item.offset, found.start())]
         value = (item.start + found.end(), item.end) if above or headed else None
-    elif found and "(" not in found.group():
+    elif found and not found.group().endswith("("):
         names = [(item.offset, found.start()), (found.end(), last)]
     if value:
         period = _cell_at(item, *value)
@@ -216,7 +218,7 @@ def _cell_at(item: TextStatement, start: int, end: int) -> TableCell:
     start += len(text) - len(text.lstrip(_MARKS))
     text = text.strip(_MARKS)
     text = text if "(" in text else text.rstrip(")")
-    return TableCell(start, start + len(text), " ".join(text.split()), ())
+    return TableCell(start, start + len(text), " ".join(text.replace("**", "").split()), ())
 
 
 def _is_below(statement: TextStatement, stems: tuple[str, ...]) -> bool:

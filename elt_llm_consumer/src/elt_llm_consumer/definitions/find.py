@@ -334,6 +334,7 @@ _MAX_LINES_APART = 40
 _MIN_ORDERED = 0.8
 _MIN_DIFFERENT = 0.6  # minimum share of different terms among the entries of a list
 _MIN_BODY_WORDS, _MAX_BODY_WORDS, _MAX_TERM_WORDS = 4, 80, 8
+_NEAR = 200  # characters from a section to a subheading with the first term
 _MIN_TEXT_WORDS = 25  # a section with fewer words may only refer to another text
 _MIN_PARAGRAPHS, _FEW = 8, 0.25  # definitions for each paragraph of a section
 
@@ -403,7 +404,7 @@ def _unread_sections(layout: DocumentLayout, starts: Sequence[int]) -> Iterator[
     """
     for start, end in layout.regions:
         lines = layout.lines_between(start, end)
-        count = bisect_left(starts, end) - bisect_left(starts, start)
+        count = bisect_left(starts, end + _NEAR) - bisect_left(starts, start)
         begins = sum(line.apart and line.start not in layout.heading_lines for line in lines[1:])
         long = sum(len(line.text.split()) for line in lines[1:]) >= _MIN_TEXT_WORDS
         if lines and ((not count and long) or (begins >= _MIN_PARAGRAPHS and count < _FEW * begins)):

@@ -203,7 +203,9 @@ class EntryReader:
             return self._at(line, begin, end, sign.end(), "run in marked")
         if not sign or not signed:
             return None
-        return self._at(line, begin, begin + len(inner.rstrip(":. ")), sign.end(), (sign["sign"] or ":") + "marked")
+        return self._at(
+            line, begin, begin + len(inner.rstrip(":. ")), sign.end(), (sign["sign"] or inner[-1]) + "marked"
+        )
 
     def _is_run_in(self, line: TextLine, begin: int, body: int) -> bool:
         """Return whether a phrase with a capital follows a term in quotes: "`Work' Any work ..."."""
@@ -322,9 +324,10 @@ class EntryReader:
         text = below.text
         apart = line.apart or not number or _FINAL.search(lines[number - 1].text)
         plain = len(text) >= _MIN_BODY_LENGTH and not text[:1].islower() and not marker_style(text)
-        bold = self._layout.in_region(line.start) and below.apart and QUOTED_TERM.fullmatch(line.text) is not None
-        ended = bold or _FINAL.search(text)  # below a term in bold, the paragraph has any form
-        if not apart or not plain or not ended or VERB.match(text) or self._inline(below):
+        bold = self._layout.in_region(line.start) and QUOTED_TERM.fullmatch(line.text) is not None
+        # Below a term in bold, the paragraph has any form.
+        of_other = not bold and (not _FINAL.search(text) or self._inline(below) is not None)
+        if not apart or not plain or of_other or VERB.match(text) or QUOTED_TERM.match(text):
             return None
         gap = (at - 1 for at in range(number + 2, len(lines)) if lines[at].apart)
         last = next(gap, len(lines) - 1) if bold else self._last_below(lines, number + 1)
@@ -518,16 +521,20 @@ def _defines(layout: DocumentLayout, run: Sequence[ListEntry], before: TextLine 
     """
     names = sum(map(bool, (_NAME.match(layout.text[slice(*entry.draft.term)]) for entry in run))) / len(run)
     bodies = [one_line(layout.text[slice(*entry.draft.body)]) for entry in run]
-    share = sum(map(_is_entry_meaning, bodies)) / len(bodies)
+    stopped = run[0].way.endswith(".marked")
+    share = sum(_is_entry_meaning(body, stopped=stopped) for body in bodies) / len(bodies)
     if before is not None and _CUE.search(before.text):
         return share >= 0.5 and names >= _NAMES
     bold = all(entry.way.endswith("marked") for entry in run)
     return names == 1 and share >= _SHARE and len(run) >= (2 if bold or after else _MIN_RUN)
 
 
-def _is_entry_meaning(body: str) -> bool:
-    """Return whether the text of an entry is a meaning, such as "a person who ...", and not a sentence or number."""
+def _is_entry_meaning(body: str, *, stopped: bool) -> bool:
+    """Return whether the text of an entry is a meaning, such as "a person who ...", and not a sentence or number.
+
+    After a full stop (`stopped`), "Lending tools to members ..." describes a service.
+    """
     if _NUMBER_WORD.match(body):
         return False
-    acting = _ACTING.match(body) is not None and len(body.split()) > 2
+    acting = not stopped and _ACTING.match(body) is not None and len(body.split()) > 2
     return (acting or distinguishes(body)) and is_phrase(body) and not body.endswith(":")
