@@ -189,21 +189,21 @@ def _listed_periods(
                 opening, item = opens if piece.text.endswith(":") else None, None
             elif piece.kind == "item" and not (opens and piece.text.endswith(":")):
                 item = statement
-                yield from _rows_of_item(item, opening or heading, headed=_is_below(statement, stems))
+                yield from _rows_of_item(item, opening or heading, stems)
             elif item is not None and opens and not places[0]:
-                yield from _rows_of_item(item, piece, headed=True)
+                yield from _rows_of_item(item, piece, stems)
             elif opens and piece.text.endswith(":"):
                 opening, item = piece, None
 
 
-def _rows_of_item(item: TextStatement, above: TextPiece | None, *, headed: bool) -> Iterator[TableRow]:
+def _rows_of_item(item: TextStatement, above: TextPiece | None, stems: tuple[str, ...]) -> Iterator[TableRow]:
     """Yield the rows of an item: its name, or name and examples, with its own period or that of the text `above`."""
     text, found, last = item.text, _NAME_END.search(item.text, item.offset), len(item.text)
     own = periods_in(text[found.end() :]) if found else []
     names, value = [(item.offset, last)], (above.start, above.end) if above and not periods_in(text) else None
     if found and len(own) == 1 and own[0].start <= _REACH:
         names = [(item.offset, found.start())]
-        value = (item.start + found.end(), item.end) if above or headed else None
+        value = (item.start + found.end(), item.end) if above or _is_below(item, stems) else None
     elif found and not found.group().endswith("("):
         names = [(item.offset, found.start()), (found.end(), last)]
     if value:
