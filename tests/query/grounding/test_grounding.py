@@ -55,7 +55,7 @@ def test_a_paraphrase_of_a_source_is_supported(honest: str) -> None:
         ("The Harbour Library was founded by Anna Berg in 1847.", "1847"),
         ("Children may borrow nine books for 28 days.", "nine"),
         ("The Harbour Library was founded by Clara Wood in 1874.", "Clara Wood"),
-        ("The Harbour Library was founded by Peter Stein in 1874.", "Peter"),
+        ("The Harbour Library was founded by Peter Stein in 1874.", "missing from the closest passage: Peter, Stein"),
         ("Atlases must be taken abroad.", "Denied"),
         ("Children may not borrow seven books for 28 days.", "Denied"),
         ("The reading room was closed after the flood because the roof leaked.", "opposite words"),

@@ -495,7 +495,7 @@ def _reasons(compared: ClaimComparison) -> Iterator[str]:
     if compared.numbers:
         yield f"Numbers that differ from the source: {', '.join(compared.numbers)}."
     if compared.names:
-        yield f"Names missing in the sources: {', '.join(compared.names)}."
+        yield f"Names missing from the closest passage: {', '.join(compared.names)}."
     if compared.contrary:
         yield f"Denied in the source, or opposite words there: {', '.join(filter(None, compared.contrary))}."
     if compared.other_force:
