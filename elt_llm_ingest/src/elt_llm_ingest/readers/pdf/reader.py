@@ -252,7 +252,7 @@ def _is_italic_title(before: PdfLine | None, line: PdfLine, after: PdfLine | Non
 
 
 def _drop_long_runs(lines: Sequence[PdfLine], levels: Mapping[int, int]) -> dict[int, int]:
-    """Remove runs of four or more lines of one font size from the headings, unless they are one: they are large prose."""
+    """Remove runs of four or more lines of one font size, which are large prose, unless they are one long heading."""
     kept: dict[int, int] = {}
     run: list[int] = []
     for number in [*sorted(levels), len(lines) + 1]:
