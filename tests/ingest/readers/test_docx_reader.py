@@ -254,12 +254,6 @@ def test_the_paragraph_in_title_style_is_the_title_if_the_docx_properties_are_mi
     assert _read(docx(body, styles=style("Titel", "Title"), properties=core("Microsoft Word - x"))).title == "Our rules"
 
 
-def test_the_first_of_several_numbered_headings_is_not_the_title_of_a_docx_file() -> None:
-    first, second = (paragraph(text, run="<w:b/>") + paragraph("Words.") for text in ("1. Minutes", "2. Budget"))
-    assert _read(docx(first + second)).title not in ("1. Minutes", "2. Budget")
-    assert _read(docx(first)).title == "1. Minutes"
-
-
 def test_bold_lines_are_headings_in_a_docx_file_without_heading_styles() -> None:
     bold = paragraph("Scope", run="<w:b/>") + paragraph("Words.")
     assert _titles(_read(docx(bold))) == [(1, "Scope")]

@@ -645,7 +645,7 @@ class DocxReader(DocumentReader):
     """Reads Word files, without their headers, footers, comments, deletions, struck-out text and tables of contents."""
 
     name: ClassVar[str] = "docx"
-    version: ClassVar[int] = 7
+    version: ClassVar[int] = 6
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is damaged, encrypted or not a Word file."""

@@ -1,9 +1,6 @@
 """Recognise headings and list items that a file's format does not mark, and format their numbers."""
 
 import re
-from collections.abc import Sequence
-
-from elt_llm_core.text.outline import Section
 
 from elt_llm_ingest.parsing.parsed_document import BlockKind
 
@@ -39,14 +36,6 @@ def numbered_level(line: str) -> int | None:
     if not match or len(line) > _LONGEST_HEADING or line[-1] in ".,;:!?" or not line[match.end()].isupper():
         return None
     return match.group(1).count(".") + 1
-
-
-def first_title(sections: Sequence[Section], name: str) -> str:
-    """Return the first heading as a title, or `name` if it is one of several numbered ones: "1. Scope", "2. Fees"."""
-    if not sections:
-        return name
-    alike = [section for section in sections if section.level == sections[0].level]
-    return name if len(alike) > 1 and numbered_level(alike[0].title) else alike[0].title
 
 
 def underline_character(line: str) -> str | None:

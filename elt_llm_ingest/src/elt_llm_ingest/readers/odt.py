@@ -388,7 +388,7 @@ class OdtReader(DocumentReader):
     """
 
     name: ClassVar[str] = "odt"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 4
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is damaged, encrypted or not a text document."""

@@ -21,7 +21,7 @@ from elt_llm_ingest.parsing.document_builder import DefinitionListMarks, Documen
 from elt_llm_ingest.parsing.document_reader import read_bytes
 from elt_llm_ingest.parsing.parsed_document import BlockKind, ParsedDocument, known_values
 from elt_llm_ingest.parsing.xml_guard import check_prolog, parse_xml
-from elt_llm_ingest.readers.headings import first_title, is_bold_definition, kind_of_line
+from elt_llm_ingest.readers.headings import is_bold_definition, kind_of_line
 
 _CONTAINER = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _STREAMS = (
@@ -156,7 +156,8 @@ class OfficeBodyWriter:
         self._definitions.end()
         title, metadata = read_properties(properties)
         document = self.builder.build(title or self.title, metadata, tuple(sorted(self.left_out)))
-        return replace(document, title=document.title or first_title(document.sections, name))
+        first = document.sections[0].title if document.sections else name
+        return replace(document, title=document.title or first)
 
     def _kind(self, paragraph: OfficeParagraph, label: str, *, is_item: bool, defines: bool = False) -> BlockKind:
         """Return the block kind of a paragraph. `defines` is true if its style marks a definition."""

@@ -8,7 +8,7 @@ from elt_llm_core.text.outline import Section
 from elt_llm_ingest.parsing.charset import decode
 from elt_llm_ingest.parsing.document_reader import DocumentReader, read_bytes
 from elt_llm_ingest.parsing.parsed_document import Block, ParsedDocument
-from elt_llm_ingest.readers.headings import first_title, kind_of_line, numbered_level, underline_character
+from elt_llm_ingest.readers.headings import kind_of_line, numbered_level, underline_character
 
 # If a text has this many underlined headings, all its headings are underlined: its numbered short lines are list items.
 _MIN_UNDERLINED = 3
@@ -26,14 +26,14 @@ class PlainTextReader(DocumentReader):
     """Reads .txt, .text and .rst files. The text is unchanged, except that form feeds become line ends."""
 
     name: ClassVar[str] = "plain"
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 5
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is not text."""
         source, notes = decode(read_bytes(path))
         text = source.replace("\f", "\n")
         blocks, sections = _Outline(text).parse()
-        title = first_title(sections if sections and sections[0].level == 1 else (), path.stem)
+        title = next((section.title for section in sections[:1] if section.level == 1), path.stem)
         starts = [0, *(i + 1 for i, character in enumerate(source) if character == "\f")] if "\f" in source else []
         pages = tuple(start for start in starts if start < len(source))
         return ParsedDocument(text, title, pages, sections, blocks, notes=notes)
