@@ -122,6 +122,13 @@ def test_a_second_header_row_names_the_column_of_a_field_if_no_other_column_has_
     assert _cell("Case File", "data_owner", (table + row).replace("Deputy", "Owner")).verdict == "absent"
 
 
+def test_a_row_below_the_cell_of_its_group_is_about_its_second_cell() -> None:
+    table = "Division | System | Data Owner\nMoney | Ledger | Clerk\nMoney | Tills | Treasurer\nStaff | Clerk | Fox\n"
+    assert [_cell(name, "data_owner", table).value for name in ("Ledger", "Tills")] == ["Clerk", "Treasurer"]
+    elements = "Element | System | Data Owner\nNumber | Ledger | Clerk\nName | Tills | Fox\n"
+    assert _cell("Ledger", "data_owner", elements).verdict == "absent"
+
+
 _SCHEDULE = """# Keeping records
 
 | Ref | Record | Data Owner | Period |

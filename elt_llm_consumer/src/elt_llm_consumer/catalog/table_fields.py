@@ -29,6 +29,9 @@ _QUALIFIER = word_pattern(
 )
 # The headers of columns with things, such as "Record", "Type of data" and "Data held", but not "Data Owner".
 _OF_THINGS = word_pattern(r"(?:^|[\s/])(?:@headers_of_things@)(?:$|\s(?:of|/|and|und)\s)", re.IGNORECASE)
+_OF_SYSTEMS = word_pattern(
+    r"(?:^|[\s/])(?:@headers_of_things@|@headers_of_systems@)(?:$|\s(?:of|/|and|und)\s)", re.IGNORECASE
+)
 _AS_ABOVE = word_pattern(r"@as_above@|[\"\u201d\u3003]", re.IGNORECASE)
 _AS_ROW = word_pattern(r"@as_row@\s(?P<label>[\w.]{1,10})", re.IGNORECASE)
 _PERIODS = frozenset({"day", "week", "month", "year"})
@@ -83,6 +86,7 @@ class TableField:
         if short and cues:
             single = tuple(key[0] for key in headed if len(key) == 1)
             self._rows += _listed_periods(statements.statements, CueMatcher(cues), single)
+        self._grouped = _grouped_rows([*self._rows, *self._similar])
 
     def candidates(self, name: str, *, similar: bool = False) -> list[FieldCandidate]:
         """Return the field's values in table rows about a name, best first.
@@ -93,7 +97,10 @@ class TableField:
         keys, found = self._names.joined_keys(name), []
         for statement, value in self._similar if similar else self._rows:
             others = [cell for cell in statement.cells if cell.start != value.start]
-            if score := max((self._score(cell, others, keys) for cell in others), default=0.0):
+            score = max((self._score(cell, others, keys) for cell in others), default=0.0)
+            if statement.number in self._grouped and "".join(self._names.key(statement.cells[1].text)) in keys:
+                score = _OWN_ROW
+            if score:
                 found += self._candidate(statement, value, score)
         return sorted(found, key=lambda one: (-one.score, one.statement.number))
 
@@ -238,6 +245,22 @@ def _items(text: str) -> Iterator[str]:
             yield " ".join([*one, other[-1]])
         elif first and other:
             yield " ".join([*first, *other])
+
+
+def _grouped_rows(values: Iterable[TableRow]) -> frozenset[int]:
+    """Return the numbers of the rows that are about their second cell: the first names a group, such as a division.
+
+    In their table, first cells are repeated, as by a merged cell. Second cells, of things or systems, are not.
+    """
+    tables = defaultdict[tuple[object, ...], dict[int, Sequence[TableCell]]](dict)
+    for statement, _ in values:
+        if len(cells := statement.cells) > 1 and cells[1].headers and _OF_SYSTEMS.search(cells[1].headers[-1]):
+            tables[statement.document.document_id, statement.headings, cells[1].headers][statement.number] = cells
+    found: set[int] = set()
+    for rows in tables.values():
+        first, second = ({cells[column].text for cells in rows.values()} for column in (0, 1))
+        found |= rows.keys() if len(first) < len(rows) == len(second) else set()
+    return frozenset(found)
 
 
 def _meant_cells(values: Iterable[TableRow]) -> Mapping[tuple[int, int], TableRow | None]:
