@@ -215,6 +215,7 @@ def test_a_text_where_a_list_is_expected_is_refused_with_the_right_form(data_dir
         open_engine(FAKE, data_dir, [], prefixes="port")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -243,6 +244,7 @@ def test_a_number_of_chunks_that_is_no_whole_number_is_refused(top_k: Any, data_
         engine.search(TALL, top_k=top_k)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
