@@ -89,12 +89,11 @@ def test_an_ingest_stores_good_files_and_reports_malformed_files(tmp_path: Path)
     assert [file.status for name, file in results.items() if name.startswith(GOOD)].count("ok") >= len(KINDS)
 
 
-@pytest.mark.sampled(1, "number of workers")
 @pytest.mark.faults
 def test_an_ingest_gives_the_same_collection_with_any_number_of_workers(tmp_path: Path) -> None:
     folder = tmp_path / "documents"
     folder.mkdir()
-    written(folder, 30)
+    written(folder, 12)
     hashes = set()
     for workers in (1, 3):
         with ParsePool(LIMITS, workers) as pool:
@@ -102,7 +101,6 @@ def test_an_ingest_gives_the_same_collection_with_any_number_of_workers(tmp_path
     assert len(hashes) == 1
 
 
-@pytest.mark.sampled(1, "number of workers")
 def test_a_malformed_file_gives_the_same_result_with_any_number_of_workers(tmp_path: Path) -> None:
     paths = written(tmp_path, 24)
 

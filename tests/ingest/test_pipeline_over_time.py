@@ -33,7 +33,6 @@ def docs(tmp_path: Path) -> Path:
     return write_files(tmp_path / "docs", generated_files(20))
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("deleted", "kept"), [(5, False), (10, False), (11, True), (20, True)])
 def test_many_deletions_at_once_are_postponed_until_deletions_are_allowed(
     place: Workspace, docs: Path, deleted: int, kept: bool

@@ -33,21 +33,18 @@ ON_ENGLISH = _some(
     },
 )
 # Questions about the Lithuanian texts, with the text that answers each.
-ON_LITHUANIAN = _some(
-    6,
-    {
-        "How many books may a reader borrow?": "biblioteka",
-        "For how many years are the data of patients kept?": "sveikata",
-        "When does the heating season start?": "sildymas",
-        "Who tests the drinking water?": "vanduo",
-        "When do the polling stations open?": "rinkimai",
-        "Is a permit needed to fell trees?": "miskas",
-        "Wie lange dauert der Jahresurlaub der Angestellten?": "atostogos",
-        "Wer prüft die Feuerlöscher?": "gaisras",
-        "Qui délivre le permis de construire ?": "statyba",
-        "¿Quién organiza el transporte de los alumnos?": "mokykla",
-    },
-)
+ON_LITHUANIAN = {
+    "How many books may a reader borrow?": "biblioteka",
+    "For how many years are the data of patients kept?": "sveikata",
+    "When does the heating season start?": "sildymas",
+    "Who tests the drinking water?": "vanduo",
+    "When do the polling stations open?": "rinkimai",
+    "Is a permit needed to fell trees?": "miskas",
+    "Wie lange dauert der Jahresurlaub der Angestellten?": "atostogos",
+    "Wer prüft die Feuerlöscher?": "gaisras",
+    "Qui délivre le permis de construire ?": "statyba",
+    "¿Quién organiza el transporte de los alumnos?": "mokykla",
+}
 REFUSALS = _some(
     3,
     {
