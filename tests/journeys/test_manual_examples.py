@@ -20,6 +20,12 @@ TICKETS = (
 )
 
 
+@pytest.fixture(scope="session")
+def langchain() -> None:
+    """Skip without LangChain, before the demo runs."""
+    needs("langchain_core")
+
+
 def write_examples(page: str, folder: Path) -> None:
     """Write each example of a manual page that has a file name into a file of this name."""
     for name, text in _EXAMPLE.findall((DOCS / page).read_text(encoding="utf-8")):
@@ -111,8 +117,8 @@ def test_the_llama_index_example_of_the_manual_answers_and_retrieves_with_citati
 
 
 @pytest.mark.sampled(3, "examples of the manual")
+@pytest.mark.usefixtures("langchain")
 def test_the_langchain_example_of_the_manual_retrieves_documents_with_scores(demo: Demo, tmp_path: Path) -> None:
-    needs("langchain_core")
     write_examples("extend/llama-index-and-langchain.md", tmp_path)
     places = run_example(tmp_path / "with_langchain.py", demo.folder).strip().splitlines()
     assert len(places) == 3
