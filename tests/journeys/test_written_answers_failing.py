@@ -15,9 +15,9 @@ from model_servers.http_server import ModelHttpServer, running_model_server
 from processes.command_line import CommandResult
 from served.scripted_answers import CHATS, LONG_TEXT, QUESTION, TRUE, Library, ingested, written_by
 
-AT_MOST = 30.0  # seconds for the whole command; the answer may take two
+AT_MOST = 30.0  # seconds for the whole command; the answer may take five
 IMPATIENT = {
-    "LLM__ANSWER_TIMEOUT": "2",
+    "LLM__ANSWER_TIMEOUT": "5",
     "OLLAMA__REQUEST_TIMEOUT": "0.5",
     "OPENAI_LIKE__REQUEST_TIMEOUT": "0.5",
 }
