@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
+from elt_llm_api.serve.ui.mounting import import_gradio
+
 _PIECES = (
     " ", "\n", "1", "1.", "1, ", ".", "- ", "-", "a", "A", "Aa Bb ", "a-", "a.", "(", "[1]", "<a ", "| ", "# a\n",
     "*", "a: ", "\"", "\u201ea ", "of the ", "1 of ", "a, ", "Source 1 ", "\u00a0", "\n- a", " \n", "_", "a/",
@@ -57,7 +59,8 @@ def _held(module: ModuleType) -> Iterator[tuple[str, "re.Pattern[Any]"]]:
 
 def _written(module: ModuleType) -> Iterator[tuple[str, "re.Pattern[Any]"]]:
     """Return the patterns that functions compile when they are called."""
-    for node in ast.walk(ast.parse(inspect.getsource(module) or "")):
+    source = inspect.getsource(module)
+    for node in ast.walk(ast.parse(source if "re." in source else "")):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
             continue
         owner, first = node.func.value, node.args[0]
@@ -135,5 +138,6 @@ def sweep(package: str, length: int, limit: float, sample: int, seed: int) -> tu
 
 if __name__ == "__main__":
     length, limit, sample, seed, *packages = sys.argv[1:]
+    import_gradio()
     found = {package: sweep(package, int(length), float(limit), int(sample), int(seed)) for package in packages}
     sys.stdout.write(json.dumps(found))
