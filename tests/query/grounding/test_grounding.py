@@ -55,7 +55,7 @@ def test_a_paraphrase_of_a_source_is_supported(honest: str) -> None:
         ("The Harbour Library was founded by Anna Berg in 1847.", "1847"),
         ("Children may borrow nine books for 28 days.", "nine"),
         ("The Harbour Library was founded by Clara Wood in 1874.", "Clara Wood"),
-        ("The Harbour Library was founded by Peter Stein in 1874.", "Peter"),
+        ("The Harbour Library was founded by Peter Stein in 1874.", "missing from the closest sentences: Peter, Stein"),
         ("Atlases must be taken abroad.", "Denied"),
         ("Children may not borrow seven books for 28 days.", "Denied"),
         ("The reading room was closed after the flood because the roof leaked.", "opposite words"),
@@ -178,6 +178,28 @@ def test_in_strict_mode_the_answer_leaves_out_unsupported_sentences() -> None:
 def test_a_claim_that_combines_two_source_sentences_cites_both_sentences() -> None:
     found = _ground("Children may borrow seven books for 28 days, but atlases must not be taken abroad.")
     assert [citation.excerpt[:8] for citation in found.citations] == ["Children", "Atlases "]
+
+
+CONDITIONS = (
+    "To receive donated leave, you must have all of the following:\n\n"
+    "- Exhausted all leave balances (annual, sick, award)\n"
+    "- An anticipated negative balance of at least 24 hours\n"
+    "- A medical condition that is likely to require your absence for a prolonged period"
+)
+
+
+@pytest.mark.parametrize(
+    ("hours", "verdict"),
+    [("24 hours", "supported"), ("48 hours", "unsupported")],
+)
+def test_a_sentence_that_joins_the_items_of_a_list_is_compared_with_all_of_them(hours: str, verdict: Verdict) -> None:
+    claim = (
+        f"You must have exhausted all leave balances (annual, sick, award), have an anticipated negative balance of at "
+        f"least {hours}, and a medical condition that is likely to require your absence for a prolonged period."
+    )
+    sentence = ground_answer(claim, [make_chunk(CONDITIONS)], FakeEmbedding(256), KeywordTokeniser()).sentences[0]
+    assert sentence.verdict == verdict
+    assert len(sentence.quotes) == (3 if verdict == "supported" else 0)
 
 
 def test_cited_excerpts_are_the_words_at_their_span() -> None:

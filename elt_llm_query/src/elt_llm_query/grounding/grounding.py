@@ -62,6 +62,7 @@ class SourceSentence:
     sentence: ParsedSentence
     before: frozenset[str]
     over: frozenset[str]
+    is_item: bool = False
 
 
 class SourceIndex:
@@ -110,7 +111,8 @@ class SourceIndex:
             sentence = self.read(lead.readable_with_question if lead else strip_markup(chunk.text[start:end]))
             if sentence.tokens:
                 before = frozenset[str]().union(*(one.sentence.words for one in sentences[-2:]))
-                sentences.append(SourceSentence(number, start, end, sentence, before, over))
+                is_item = lead is not None and lead.kind == "item"
+                sentences.append(SourceSentence(number, start, end, sentence, before, over, is_item))
         return sentences
 
 
@@ -138,6 +140,13 @@ class ClaimComparison:
 def _has_name(words: frozenset[str], stems: frozenset[str], token: SentenceToken) -> bool:
     same_stem = any(match_term(stem, stems) for stem in token.stems)
     return token.word in words or same_stem or any(_same_root(token.word, word) for word in words)
+
+
+def _is_of_another_item(slot: AlignmentSlot, sentences: Sequence[SourceSentence]) -> bool:
+    """Return whether a claim that joins items of a list has words of the second or a later item at this place."""
+    joined = len(sentences) > 1 and all(one.is_item for one in sentences) and not any(token.name for token in slot.ours)
+    stems = frozenset[str]().union(*(one.sentence.stems for one in sentences[1:])) if joined else frozenset[str]()
+    return joined and all(match_term(stem, stems) for token in slot.ours for stem in token.stems)
 
 
 def _lacking_names(one: ParsedSentence, other: ParsedSentence) -> int:
@@ -175,7 +184,8 @@ INTERCEPT: Final[float] = _WEIGHTS["intercept"]
 WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(_WEIGHTS["weights"])
 _COMPARED = 6  # sentences that are embedded: those with the most words of a claim
 _ALONE = 3  # sentences, among these, that are compared in detail
-_GAIN, _GAIN_ELSEWHERE = 0.12, 0.25  # coverage that a second sentence of the same or of another chunk must add
+_MOST_TOGETHER = 6  # sentences that may support a claim together
+_GAIN, _GAIN_ELSEWHERE = 0.12, 0.25  # coverage that a further sentence of the same or of another chunk must add
 _RELEVANT = 0.25  # coverage of the claim above which a sentence can contradict it
 _OFTEN = 2  # more missing numbers or names than this do not change the feature
 _OTHER_FORCE = 0.7  # the feature `contrary` for "may" in place of "must", which is less than an antonym
@@ -211,9 +221,10 @@ class SupportFinder:
         if not ranked or not claim.tokens:
             return None
         options = [self._option(claim, [one]) for _, one in ranked[:_ALONE]]
-        second = self._second(claim, ranked[0][1], within)
-        if second:
-            options.append(self._option(claim, [ranked[0][1], second]))
+        together = [ranked[0][1]]
+        while len(together) < _MOST_TOGETHER and (further := self._further(claim, together, within)):
+            together.append(further)
+            options.append(self._option(claim, together))
         nearest = min(features["distance"] for _, features in options)
         supports = []
         for comparison, features in options:
@@ -232,17 +243,23 @@ class SupportFinder:
         near = [(coverage + self._cosine(claim.text, one.sentence.text), one) for coverage, one in best]
         return sorted(near, key=lambda one: -one[0])
 
-    def _second(
-        self, claim: ParsedSentence, first: SourceSentence, within: Sequence[SourceSentence]
+    def _further(
+        self, claim: ParsedSentence, together: Sequence[SourceSentence], within: Sequence[SourceSentence]
     ) -> SourceSentence | None:
-        """Return the sentence with most claim words that `first` lacks, if any; one of the same chunk comes first."""
-        already = self._coverage(claim, first.sentence.stems)
+        """Return the sentence with most claim words that those of `together` lack, if any.
+
+        One of the same chunk comes first; a third one and further ones are only taken from the chunk of the others.
+        """
+        stems = frozenset[str]().union(*(one.sentence.stems for one in together))
+        already, chunks = self._coverage(claim, stems), {one.chunk for one in together}
         fitting = []
         for one in within:
-            gain = self._coverage(claim, first.sentence.stems | one.sentence.stems) - already
-            if one is not first and gain > (_GAIN if one.chunk == first.chunk else _GAIN_ELSEWHERE):
+            gain = self._coverage(claim, stems | one.sentence.stems) - already
+            if one not in together and gain > (_GAIN if chunks == {one.chunk} else _GAIN_ELSEWHERE):
                 fitting.append((gain, one))
-        beside = [(gain, one) for gain, one in fitting if one.chunk == first.chunk]
+        beside = [(gain, one) for gain, one in fitting if chunks == {one.chunk}]
+        if not beside and len(together) > 1:
+            return None
         return max(beside or fitting, key=lambda one: one[0])[1] if fitting else None
 
     def _option(
@@ -303,7 +320,10 @@ class SupportFinder:
             exchanged=max(exchange_score(claim, one.sentence) for one in sentences),
             swapped=any(one.crossed for one in aligned) or any(roles_swapped(claim, one.sentence) for one in sentences),
             replaced=tuple(
-                slot for slot in aligned[0].slots if slot.proper or self._is_other_word(slot, near=aligned[0].near)
+                slot
+                for slot in aligned[0].slots
+                if (slot.proper or self._is_other_word(slot, near=aligned[0].near))
+                and not _is_of_another_item(slot, sentences)
             ),
             traded=min(_lacking_names(claim, sentences[0].sentence), _lacking_names(sentences[0].sentence, claim)),
         )
@@ -495,7 +515,7 @@ def _reasons(compared: ClaimComparison) -> Iterator[str]:
     if compared.numbers:
         yield f"Numbers that differ from the source: {', '.join(compared.numbers)}."
     if compared.names:
-        yield f"Names missing in the sources: {', '.join(compared.names)}."
+        yield f"Names missing from the closest sentences: {', '.join(compared.names)}."
     if compared.contrary:
         yield f"Denied in the source, or opposite words there: {', '.join(filter(None, compared.contrary))}."
     if compared.other_force:

@@ -72,10 +72,13 @@ def renumber_marks(text: str, sources: Sequence[PromptSource]) -> str:
     return _MARK.sub(renumber, text)
 
 
-def cite_by_source(grounded: GroundedAnswer, sources: Sequence[PromptSource]) -> tuple[str, tuple[Citation, ...]]:
+def cite_by_source(
+    grounded: GroundedAnswer, sources: Sequence[PromptSource], further: Sequence[Quote] = ()
+) -> tuple[str, tuple[Citation, ...]]:
     """Return the checked text with source numbers as its citation marks, and one citation for each supporting source.
 
-    A source that supports several sentences is cited from the first to the last of its supporting spans.
+    A source that supports several sentences is cited from the first to the last of its supporting spans. `further`
+    are quotes from the sources that are cited as well, without a mark in the text.
     """
     number_of = {source.chunk.node_id: source.number for source in sources}
     quotes = [quote for sentence in grounded.sentences for quote in sentence.quotes]
@@ -83,7 +86,7 @@ def cite_by_source(grounded: GroundedAnswer, sources: Sequence[PromptSource]) ->
     first_quotes = dict(zip(reversed(marks), reversed(quotes), strict=True))
     source_of = {str(mark): number_of[quote.chunk.node_id] for mark, quote in first_quotes.items()}
     merged: dict[int, Quote] = {}
-    for quote in first_quotes.values():
+    for quote in (*first_quotes.values(), *further):
         number = number_of[quote.chunk.node_id]
         known = merged.get(number, quote)
         merged[number] = Quote(quote.chunk, min(known.start, quote.start), max(known.end, quote.end))
@@ -97,13 +100,39 @@ def cite_by_source(grounded: GroundedAnswer, sources: Sequence[PromptSource]) ->
     return _RUN.sub(renumber, grounded.text), citations
 
 
-def number_as_listed(citations: Sequence[Citation], chunks: Sequence[RetrievedChunk]) -> tuple[Citation, ...]:
-    """Return the first citation of each cited chunk, numbered by the chunk's rank; the result is sorted by number."""
+def closest_quotes(evidence: Answer, chunks: Sequence[RetrievedChunk]) -> tuple[Quote, ...]:
+    """Return the sentences closest to the question, which a quoted answer would cite, each within one chunk.
+
+    The result is empty if the evidence is too weak for a quoted answer.
+    """
+    if not evidence.answered:
+        return ()
+    quotes = []
+    for citation, chunk in zip(evidence.citations, cited_chunks(evidence.citations, chunks), strict=True):
+        start, end = (min(max(at - chunk.span[0], 0), len(chunk.text)) for at in citation.span)
+        quotes.append(Quote(chunk, start, end))
+    return tuple(quotes)
+
+
+def rests_on(grounded: GroundedAnswer, quotes: Sequence[Quote]) -> bool:
+    """Return whether a sentence of the answer is supported by one of the quotes or a part of it."""
+    used = [quote for sentence in grounded.sentences for quote in sentence.quotes]
+    return any(
+        (one.chunk.collection, one.chunk.source_id) == (other.chunk.collection, other.chunk.source_id)
+        and max(one.span[0], other.span[0]) < min(one.span[1], other.span[1])
+        for one in used
+        for other in quotes
+    )
+
+
+def number_as_listed(evidence: Answer, chunks: Sequence[RetrievedChunk]) -> Answer:
+    """Return the evidence with the first citation of each cited chunk, numbered by rank and sorted by number."""
     ranked = in_citation_order(chunks)
     first: dict[int, Citation] = {}
-    for chunk, citation in zip(cited_chunks(citations, chunks), citations, strict=True):
+    for chunk, citation in zip(cited_chunks(evidence.citations, chunks), evidence.citations, strict=True):
         first.setdefault(ranked.index(chunk) + 1, citation)
-    return tuple(first[number].model_copy(update={"reference": f"[{number}]"}) for number in sorted(first))
+    numbered = (first[number].model_copy(update={"reference": f"[{number}]"}) for number in sorted(first))
+    return replace(evidence, citations=tuple(numbered))
 
 
 def checked_sentences(grounded: GroundedAnswer, sources: Sequence[PromptSource]) -> tuple[CheckedSentence, ...]:
@@ -146,6 +175,14 @@ def fitting_style(style: str, window: ContextWindow) -> tuple[str, tuple[str, ..
     return "", (
         f"The requested style was left out: it takes {tokens} tokens, and at most {most} fit beside the chunks.",
     )
+
+
+def _unused_notes(unused: Sequence[Quote], request: AnswerRequest) -> tuple[str, ...]:
+    """Return a note with the numbers of the chunks that have the sentences closest to the question."""
+    ranked = in_citation_order(request.chunks)
+    numbers = sorted({ranked.index(quote.chunk) + 1 for quote in unused})
+    cited = ", ".join(f"[{number}]" for number in numbers)
+    return (f"The answer does not use the sentences closest to the question: {cited}.",) if numbers else ()
 
 
 class UnmarkedStream:
@@ -194,19 +231,19 @@ class ModelAnswerer:
         Raises ModelError if the model fails, and ResponseGenerationError if its context window is too small. A failed
         answer of the model is never replaced by quotes.
         """
-        chunks, settings = request.chunks, self._settings.answer
-        evidence = self._extractive.answer(request.question, chunks)
-        evidence = replace(evidence, citations=number_as_listed(evidence.citations, chunks))
-        if settings.abstain and not evidence.answered and evidence.confidence < PARTIAL_SOURCES:
+        settings = self._settings.answer
+        quoted = self._extractive.answer(request.question, request.chunks)
+        if settings.abstain and not quoted.answered and quoted.confidence < PARTIAL_SOURCES:
+            evidence = number_as_listed(quoted, request.chunks)
             return replace(evidence, text=self._refusal_text(request.question, evidence))
         calls = self.calls(request.cancelled)
-        sources = tuple(number_sources(chunks))
+        sources = tuple(number_sources(request.chunks))
         style, notes = fitting_style(request.style, calls.window)
         task = AnswerTask(request.question, sources, self._prompts, self._check, self._settings, request.history, style)
         stream = on_piece if settings.enable_citation else UnmarkedStream(on_piece)
         # A strict answer is sent after its check: a sent piece cannot be taken back.
         draft = self._draft(task, calls, ignore_piece if settings.strict else stream)
-        answer = self._finish(request.question, evidence, draft, calls, stream)
+        answer = self._finish(request, quoted, draft, calls, stream)
         if isinstance(stream, UnmarkedStream):
             stream.end()
         return replace(answer, notes=(*answer.notes, *notes))
@@ -229,7 +266,7 @@ class ModelAnswerer:
         return ground_answer(marked, chunks, by.embedding, by.tokeniser, strict=strict, contraries=by.contraries)
 
     def _finish(
-        self, question: str, evidence: Answer, draft: AnswerDraft, calls: ModelCalls, on_piece: OnPiece
+        self, request: AnswerRequest, quoted: Answer, draft: AnswerDraft, calls: ModelCalls, on_piece: OnPiece
     ) -> Answer:
         """Return the draft as an answer, compared with its sources and with numbered citations, or a refusal."""
         settings = self._settings.answer
@@ -240,21 +277,23 @@ class ModelAnswerer:
                 hint=thinking if calls.used_up else "Ask again, or choose another model.",
             )
         if is_blank(draft.text) or (settings.abstain and is_refusal(draft.text)):
-            return self._refuse(question, evidence, draft, calls, None)
+            return self._refuse(request, quoted, draft, calls, None)
         grounded = self._ground(draft.text, draft.read, strict=settings.strict)
         claims = [one for one in grounded.sentences if one.verdict != "no claim"]
         no_support = all(one.verdict == "unsupported" for one in claims)
         # The check marks one correct sentence in twenty as unsupported, so a refusal needs a second reason.
-        doubtful = evidence.confidence < settings.uncertain_below or mentions_refusal(draft.text)
+        doubtful = quoted.confidence < settings.uncertain_below or mentions_refusal(draft.text)
         if no_support and ((settings.strict and claims) or (settings.abstain and doubtful)):
-            return self._refuse(question, evidence, draft, calls, grounded)
-        text, citations = cite_by_source(grounded, draft.read)
-        confidence = round((evidence.confidence * grounded.share) ** 0.5, 4)  # geometric mean
-        uncertain = settings.abstain and confidence < settings.uncertain_below
+            return self._refuse(request, quoted, draft, calls, grounded)
+        closest = closest_quotes(quoted, request.chunks)
+        unused = () if rests_on(grounded, closest) else closest
+        text, citations = cite_by_source(grounded, number_sources(request.chunks), unused)
+        confidence = round((quoted.confidence * grounded.share) ** 0.5, 4)  # geometric mean
+        uncertain = settings.abstain and (unused or confidence < settings.uncertain_below)
         if settings.strict:
             on_piece(text)
         return replace(
-            self._with_account(evidence, draft, calls, grounded, grounded.notes),
+            self._with_account(quoted, draft, calls, grounded, (*grounded.notes, *_unused_notes(unused, request))),
             text=text if settings.enable_citation else strip_citation_marks(text),
             citations=citations,
             outcome="uncertain" if uncertain else "answered",
@@ -262,7 +301,12 @@ class ModelAnswerer:
         )
 
     def _refuse(
-        self, question: str, evidence: Answer, draft: AnswerDraft, calls: ModelCalls, grounded: GroundedAnswer | None
+        self,
+        request: AnswerRequest,
+        quoted: Answer,
+        draft: AnswerDraft,
+        calls: ModelCalls,
+        grounded: GroundedAnswer | None,
     ) -> Answer:
         """Return a refusal that cites the closest chunks. If the model's text was left out, a note reports this."""
         notes: tuple[str, ...] = ()
@@ -270,9 +314,12 @@ class ModelAnswerer:
             notes = ("What the model wrote is not supported by the chunks, and was left out.",)
         elif goes_beyond_refusal(draft.text):
             notes = ("The model reported that it found nothing; what else it wrote was left out.",)
+        if quoted.outcome == "answered":
+            notes = (*notes, "Without the model, the sentences of the closest chunks would have been the answer.")
+        evidence = number_as_listed(quoted, request.chunks)
         return replace(
             self._with_account(evidence, draft, calls, grounded, notes),
-            text=self._refusal_text(question, evidence),
+            text=self._refusal_text(request.question, evidence),
             outcome="not found",
             confidence=min(evidence.confidence, self._settings.answer.refuse_below),
         )
