@@ -1,5 +1,7 @@
 """Forty documents ask to send their secret away, and the model obeys. No stream and no page sends the secret.
 
+An ordinary run asks about a part of them, another part with each commit.
+
 The user interface has the same test in ../ui/test_exfiltration.py.
 """
 
@@ -59,7 +61,7 @@ def test_the_fake_model_obeys_the_instructions_of_every_hostile_document(
     hostile: HostileServer, answers: list[list[tuple[str, str]]]
 ) -> None:
     assert len(answers) == len(PLACES)
-    assert set(hostile.model.obeyed) == set(map(way_out, PLACES)), "else nothing is tried here"
+    assert set(hostile.model.obeyed) >= set(map(way_out, PLACES)), "else nothing is tried here"
     assert all(SECRET in "".join(pieces_of(events)) for events in answers)
 
 
