@@ -23,6 +23,7 @@ STATUS_KEYS = {
     "artefacts",
     "duplicates",
     "forgotten",
+    "skipped",
     "language",
     "chunker",
     "size",
@@ -142,6 +143,15 @@ def test_a_failed_file_is_listed_until_it_is_fixed(ship: CommandLine) -> None:
     ship.done("ingest", "-c", "ship")
     assert "elm" in answer(ship, "What is the keel made of?")
     assert ship.done("status", "--json").json["collections"][0]["files_in_trouble"] == []
+
+
+def test_the_status_counts_the_files_that_the_last_ingest_skipped_and_names_the_command_that_lists_them(
+    ship: CommandLine,
+) -> None:
+    (ship.folder / "notes" / "plan.dwg").write_bytes(b"AC1015")
+    ship.done("ingest", "-c", "ship")
+    assert "1 file skipped, listed by: elt-llm ingest -c ship --dry-run" in ship.done("status").out
+    assert "plan.dwg" in ship.done("ingest", "-c", "ship", "--dry-run").out
 
 
 def published_files(elt_llm: CommandLine) -> list[Path]:

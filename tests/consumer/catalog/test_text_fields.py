@@ -122,6 +122,13 @@ def test_a_second_header_row_names_the_column_of_a_field_if_no_other_column_has_
     assert _cell("Case File", "data_owner", (table + row).replace("Deputy", "Owner")).verdict == "absent"
 
 
+def test_a_row_below_the_cell_of_its_group_is_about_its_second_cell() -> None:
+    table = "Division | System | Data Owner\nMoney | Ledger | Clerk\nMoney | Tills | Treasurer\nStaff | Clerk | Fox\n"
+    assert [_cell(name, "data_owner", table).value for name in ("Ledger", "Tills")] == ["Clerk", "Treasurer"]
+    elements = "Element | System | Data Owner\nNumber | Ledger | Clerk\nName | Tills | Fox\n"
+    assert _cell("Ledger", "data_owner", elements).verdict == "absent"
+
+
 _SCHEDULE = """# Keeping records
 
 | Ref | Record | Data Owner | Period |
@@ -168,6 +175,67 @@ def test_a_period_without_an_end_contradicts_a_number_of_years() -> None:
     assert _cell("Case File", "retention", f"{table}Each Case File is kept for six years.").verdict == "conflict"
     assert _cell("Case File", "retention", f"{table}Each Case File is kept permanently.").verdict == "found"
     assert _cell("Case File", "retention", f"{table}A Case File is then permanently deleted.").verdict == "found"
+
+
+_LISTS = """# Retention of records
+
+## Documents to keep for 10 years
+
+- Case Files and Loan Cards
+- Fines (16 years from payment)
+
+## Other documents
+
+The following are retained for 7 years:
+
+1. Appeals: letters, replies
+2. Tax return
+
+For others, it depends:
+
+- Loans. The card of the reader. Retain for 3 years.
+- **Fee lists** (board and members): retain **at least 5 years**.
+- Certificates: at least 2 years from the date of issue
+- Transfer: the Clerk must answer the reader within 5 days
+
+The board keeps a list of every Badge.
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("Case File", "Documents to keep for 10 years"),
+        ("Loan Card", "Documents to keep for 10 years"),
+        ("Fine", "16 years from payment"),
+        ("Appeal", "The following are retained for 7 years"),
+        ("Reply", "The following are retained for 7 years"),
+        ("Certificate", "at least 2 years from the date of issue"),
+        ("Fee List", "retain at least 5 years"),
+        ("Loan", "Retain for 3 years"),
+        ("Transfer", None),
+        ("Badge", None),
+    ],
+)
+def test_the_items_of_a_list_have_the_period_that_they_or_the_opening_of_the_list_state(
+    name: str, value: str | None
+) -> None:
+    cell = _cell(name, "retention", _LISTS)
+    values = cell.value if isinstance(cell.value, tuple) else (cell.value,)
+    assert values[0] == value
+    assert value is None or any(value in place.quote.replace("**", "") for place in cell.evidence)
+
+
+def test_a_list_below_an_opening_about_something_else_gives_no_period() -> None:
+    text = "# Retention of records\n\nThe Clerk must return within 10 days:\n\n- Case Files\n- Loans\n"
+    assert _cell("Case File", "retention", text).verdict == "absent"
+
+
+def test_a_column_of_responsibility_names_owners_only_beside_records() -> None:
+    records = "| Record | Responsibility |\n|---|---|\n| Case File | Head of Stores |\n"
+    assert _cell("Case File", "data_owner", records).value == "Head of Stores"
+    roles = "| Role | Responsibility |\n|---|---|\n| Clerk | Case Files |\n"
+    assert _cell("Clerk", "data_owner", roles).verdict == "absent"
 
 
 def test_contradicting_table_rows_are_reported_as_a_conflict() -> None:

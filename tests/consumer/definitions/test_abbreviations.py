@@ -231,3 +231,25 @@ def test_the_meaning_before_a_bracket_starts_after_the_bracket_of_the_definition
         'They follow the Rules of the Water Trade Board ("Water Rules"), and their further notices ("Water Notices").'
     )
     assert [one.text for one in definitions_in(text) if one.term == "Water Notices"] == ["their further notices"]
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        ("Neither the name of Hill Inc. (“Hill”) nor its marks may be used.", "Hill Inc."),
+        ("This Hill Road Public Licence (the “Licence”) applies.", "This Hill Road Public Licence"),
+        ("The Board grants the right, free of charge, to any person or body (the “Licensee”).", "any person or body"),
+        ("Subject to these terms, the Office of Lending (the “Contributor”) lends.", "the Office of Lending"),
+        ("If a member sells tools to the public, such Member (“Commercial Seller”) pays.", None),
+        ("It ends upon days of notice from Respondent (“Notice Period”).", None),
+    ],
+)
+def test_the_meaning_before_a_bracket_is_the_nearest_whole_name_or_person(text: str, meaning: str | None) -> None:
+    assert [one.text for one in definitions_in(text)] == ([meaning] if meaning else [])
+
+
+def test_a_bracket_may_list_several_names_in_bold() -> None:
+    text = (
+        "between Hill Tools Ltd (**“Hill”**, **“Client”** or **“Company”**) pay. This Lending Deed (this “Deed”) ends."
+    )
+    assert [(one.term, one.aliases) for one in definitions_in(text)] == [("Hill", ("Client", "Company")), ("Deed", ())]

@@ -202,9 +202,9 @@ def test_a_quoted_term_may_mean_to_do_something_belong_to_an_owner_or_have_its_m
     assert not terms_in("# Fees\n\nThe Club has the means to pay its debts.\n")
 
 
-def test_several_names_in_quotes_whose_commas_are_inside_the_quotes_have_the_same_meaning() -> None:
-    text = '# Definitions\n\n"Client," "You" and "Your" refers to any person who buys goods.\n'
-    assert terms_in(text) == ["Client", "You", "Your"]
+def test_several_names_in_quotes_whose_commas_are_inside_the_quotes_or_missing_have_the_same_meaning() -> None:
+    text = '# Definitions\n\n"Client" "Buyer," "You" and "Your" refers to any person who buys goods.\n'
+    assert terms_in(text) == ["Client", "Buyer", "You", "Your"]
 
 
 def test_each_of_two_names_in_single_quotes_before_a_verb_has_the_meaning_after_it() -> None:
@@ -213,3 +213,8 @@ def test_each_of_two_names_in_single_quotes_before_a_verb_has_the_meaning_after_
 
 def test_the_verb_of_a_relative_clause_after_a_term_in_quotes_defines_nothing() -> None:
     assert terms_in('"Valid" derives from a Latin word that means "strong", which is true here.') == []
+
+
+def test_the_place_to_which_a_definition_refers_may_be_in_bold_after_set_forth() -> None:
+    text = "“**Term**” has the meaning set forth in **Section 4.1**, including any renewal.\n"
+    assert [(one.term, one.refers_to) for one in definitions_in(text)] == [("Term", "Section 4.1")]

@@ -261,3 +261,91 @@ def test_a_term_between_a_backtick_and_a_quote_before_a_phrase_with_a_capital_is
         ("Copy", "Any thing that looks like the work."),
         ("Tool", "A device that makes a copy."),
     ]
+
+
+def test_a_full_stop_may_follow_the_terms_of_a_glossary_with_numbered_paragraphs() -> None:
+    text = (
+        "# Glossary\n\n1.1/2 Abstract tool. An abstract tool is one that nobody owns.\n\n2   Access. A tool has\n"
+        "access if it is lent.\n\n3/3 Array of tools. Tools of one type. They are lent together.\n\n"
+        "4 This was deleted.\n"
+    )
+    assert defined(text) == [
+        ("Abstract tool", "An abstract tool is one that nobody owns."),
+        ("Access", "A tool has access if it is lent."),
+        ("Array of tools", "Tools of one type. They are lent together."),
+    ]
+    assert terms_in(text.replace("# Glossary", "# Rules")) == ["abstract tool"]
+
+
+def test_terms_of_a_standard_are_read_without_their_notes_and_quotation_marks() -> None:
+    text = (
+        "# 3 Terms and definitions\n\n## 3.1 access token\n\nsigned document that gives access\n\n"
+        "Note 1 to entry: It has a name.\n\n## 3.2 X.509 certificate\n\n> *Certificate* of the form X.509\n>\n"
+        "> Note to entry: There are others.\n\n**3.3 asset:**\nitem that has value\n"
+    )
+    assert defined(text) == [
+        ("access token", "signed document that gives access"),
+        ("X.509 certificate", "Certificate of the form X.509"),
+        ("asset", "item that has value"),
+    ]
+
+
+def test_a_term_in_bold_or_italics_may_be_above_or_directly_before_its_definition() -> None:
+    text = (
+        "# Definitions\n\n- Online: available at\n  [https://example.org](https://example.org)\n\n"
+        "**information system**\n\n"
+        "An assembly of resources --\ni.e., equipment -- that stores information\n(from a standard)\n\n"
+        "**Borrower** any person who borrows a tool\n\n*Deposit* The sum that is paid back.\n\n*Nobody* lends tools.\n"
+    )
+    assert defined(text) == [
+        (
+            "information system",
+            "An assembly of resources -- i.e., equipment -- that stores information (from a standard)",
+        ),
+        ("Borrower", "any person who borrows a tool"),
+        ("Deposit", "The sum that is paid back."),
+    ]
+
+
+def test_terms_in_quotes_are_parted_if_they_run_together_in_one_paragraph() -> None:
+    text = "# Definitions\n\n`Work' Any work that is lent. `Copy' Making an equal work.\n\n`Lend' To give it away.\n"
+    assert defined(text) == [
+        ("Work", "Any work that is lent."),
+        ("Copy", "Making an equal work."),
+        ("Lend", "To give it away."),
+    ]
+
+
+def test_a_list_that_a_line_announces_may_have_placeholders_as_terms_and_is_no_definition_of_its_heading() -> None:
+    text = (
+        "---\ntitle: Terms and Definitions\n---\n## I. Overview\n\nWords that we use.\n\n## II. Scope\n\nAll staff.\n\n"
+        "## III. Policy\n\nWe use the following list of definitions:\n{{CHIEF}} – person who leads.\n"  # noqa: RUF001
+        "Asset - a thing that is owned.\nAudit – a check of the books.\nTool – a thing that is lent.\n"  # noqa: RUF001
+        "Tenant – a customer who rents.\n"  # noqa: RUF001
+    )
+    assert terms_in(text) == ["{{CHIEF}}", "Asset", "Audit", "Tool", "Tenant"]
+    assert terms_in(text.replace("Terms and Definitions", "Words")) == ["{{CHIEF}}", "Asset", "Audit", "Tool", "Tenant"]
+
+
+def test_a_short_form_in_a_list_of_short_forms_may_have_any_text() -> None:
+    text = (
+        "# Abbreviations\n\nAES Advanced Encryption Standard\n\nRSA Rivest, a way to sign\n\nUK Many forms are lent.\n"
+    )
+    assert defined(text) == [("AES", "Advanced Encryption Standard"), ("RSA", "Rivest, a way to sign")]
+
+
+def test_the_line_below_a_term_in_bold_is_its_definition_even_if_it_looks_like_another_entry() -> None:
+    text = (
+        "# Anhang\n\n## 4. Netzspezifische Begriffe\n\n**CMDB**  \nConfiguration Database – Verwaltung von Assets.\n\n"  # noqa: RUF001
+        "**Norm 200-1**  \nManagement der Sicherheit\n"
+    )
+    assert defined(text) == [
+        ("CMDB", "Configuration Database – Verwaltung von Assets."),  # noqa: RUF001
+        ("Norm 200-1", "Management der Sicherheit"),
+    ]
+
+
+def test_services_in_bold_before_a_full_stop_are_not_terms() -> None:
+    text = "# Services\n\n- **Design.** Making plans for members.\n\n- **Repair.** Mending tools that are broken.\n"
+    assert terms_in(text) == []
+    assert terms_in(text.replace(".**", "**:")) == ["Design", "Repair"]

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from elt_llm_consumer.definitions.find import definitions_in_document, is_gap, missed_entries
+from elt_llm_consumer.definitions.find import definitions_in_document, missed_entries
 from elt_llm_consumer.jobs.sections import GlossarySection
 from elt_llm_core.text.outline import MarkedTerms
 from row_jobs.contexts import corpus_of
@@ -16,7 +16,7 @@ def _missed(text: str, **settings: object) -> tuple[list[str], int, bool]:
     section = GlossarySection.model_validate(settings)
     document = corpus_of({"text.md": text}).documents[0]
     found = missed_entries(document, definitions_in_document(document, section), section)
-    return [text[slice(*span)] for span in found.missed], found.entries, is_gap(found)
+    return [text[slice(*span)] for span in found.missed], found.entries, bool(found)
 
 
 def test_no_missed_entries_are_reported_for_a_glossary_that_was_read_completely() -> None:
@@ -27,7 +27,7 @@ def test_skipped_glossary_entries_are_reported_with_their_number_and_page() -> N
     section = GlossarySection(patterns=("sentence",))
     document = corpus_of({"text.md": BOLD}).documents[0]
     found = missed_entries(document, definitions_in_document(document, section), section)
-    assert is_gap(found)
+    assert found
     assert str(found).startswith(
         "text.md: 5 of 5 entries that look like definitions are not in the glossary, such as 'Ash' (text.md), 'Beech'"
     )
@@ -105,3 +105,34 @@ def test_plain_terms_before_means_and_quoted_terms_with_a_noun_before_means_are_
 ):
     text = '# Definitions\n\na. Share means to give.\n\n"Source" form (here) means the text.\n\n‘Land’ means soil.\n'  # noqa: RUF001
     assert _missed(text, patterns=["list"])[:2] == (["Share", "Land"], 2)
+
+
+def test_a_section_of_definitions_of_which_nothing_was_read_is_reported_with_its_place() -> None:
+    prose = (
+        "Many words of this book have a meaning of their own, and readers learn it as they go on with the text. " * 2
+    )
+    document = corpus_of({"text.md": f"# Rules\n\nNo running.\n\n## Definitions\n\n{prose}\n"}).documents[0]
+    found = missed_entries(document, (), GlossarySection())
+    assert "text.md: few or no definitions were read below '## Definitions' (text.md)." in str(found)
+    assert not missed_entries(
+        corpus_of({"a.md": "## Definitions\n\nSee the Act.\n"}).documents[0], (), GlossarySection()
+    )
+
+
+def test_a_table_of_terms_of_which_nothing_was_read_is_reported_by_its_header() -> None:
+    text = (
+        "# Words\n\n| Term | Notes for staff |\n|---|---|\n| oak | a tree that grows |\n| ash | a tree that burns |\n"
+    )
+    document = corpus_of({"text.md": text}).documents[0]
+    assert definitions_in_document(document) == []
+    found = missed_entries(document, (), GlossarySection())
+    assert [text[slice(*span)] for span in found.unread] == ["| Term | Notes for staff |"]
+
+
+def test_a_single_missed_entry_is_reported_too() -> None:
+    assert _missed('# Rules\n\n"Site" means the land.\n', patterns=["list"]) == (["Site"], 1, True)
+
+
+def test_alphabetical_terms_in_bold_before_a_sentence_count_as_glossary_entries() -> None:
+    text = "# Trees\n\n" + "\n\n".join(f"**{name}** grows here in summer." for name in NAMES)
+    assert _missed(text) == (list(NAMES), 5, True)

@@ -4,10 +4,11 @@ import time
 from itertools import pairwise
 
 import pytest
-from elt_llm_consumer.names.names import Likeness, Mention, Names
+from elt_llm_consumer.names.names import Likeness, Mention, Names, has_german_texts
 from elt_llm_query.understanding.aliases import aliases_from
 from hypothesis import given
 from hypothesis import strategies as st
+from row_jobs.contexts import corpus_of
 
 _ALIASES = aliases_from({"Sin Bin": ["Temporary Dismissal"], "Invoice": ["Bill of Charges", "BOC"]})
 _WORDS = st.sampled_from(
@@ -183,3 +184,11 @@ def test_a_thousand_names_are_found_in_one_pass() -> None:
     started = time.perf_counter()
     assert len(names.mentions(text)) == 10_000
     assert time.perf_counter() - started < 60
+
+
+def test_names_are_german_if_most_of_the_text_is_even_if_few_names_look_german() -> None:
+    german = "Die Dienstpläne und die Fehlerprotokolle werden nach der Löschung nicht mehr aufbewahrt. " * 3
+    english = "The log of faults is kept for ten years, and the plans of the staff are not. " * 3
+    assert has_german_texts(corpus_of({"a.md": german, "b.md": "# Plan"})) is True
+    assert has_german_texts(corpus_of({"a.md": english, "b.md": german[:60]})) is None
+    assert Names(["Dienstplan", "Audit-Log"], german=True).mentions("Die Dienstpläne")[0].name == "Dienstplan"

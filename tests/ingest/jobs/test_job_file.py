@@ -46,12 +46,12 @@ def test_the_values_in_a_job_file_override_the_settings(project: JobProject) -> 
         ("paths: [x]\ncollection: a\nmetadata: {a: {b: c}}\n", ":3: metadata.a"),
         ("paths: [x]\ncollection: a\ncolumns: {entty: X}\n", ":3: unknown key 'entty'"),
         (
-            "paths: [x]\ncollection: a\ncolumns: {entity: X}\n",
-            ":3: for a data dictionary, name the column that contains the definition",
+            "paths: [x]\ncollection: a\ncolumns: {definition: X}\n",
+            ":3: for a data dictionary, name the column that contains the entity",
         ),
         (
             "paths: [x]\ncollection: a\nreader: dictionary\n",
-            "for a data dictionary, name the column that contains the entity and definition",
+            "for a data dictionary, name the column that contains the entity",
         ),
         ("jobs: []\n", ":1: jobs"),
     ],

@@ -30,6 +30,19 @@ def _csv(rows: list[list[str]]) -> str:
     return "\n".join(",".join(f'"{cell}"' for cell in row) for row in rows) + "\n"
 
 
+def test_a_register_without_a_column_of_definitions_is_read_too(tmp_path: Path) -> None:
+    path = tmp_path / "register.csv"
+    path.write_text(_csv([["Division", "System", "Data owner"], ["Sales", "Web shop", "Ms Fox"]]), encoding="utf-8")
+    document = _read(path, '{"domain":"Division","entity":"System"}')
+    [sheet] = Inventory.from_json(document.artefacts["inventory"]).fact_sheets
+    assert (sheet.name, sheet.parent, sheet.description, sheet.fields) == (
+        "Web shop",
+        "Sales",
+        "",
+        {"Data owner": "Ms Fox"},
+    )
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
 def test_each_row_of_a_data_dictionary_that_has_a_name_becomes_an_entity(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"elements{suffix}"

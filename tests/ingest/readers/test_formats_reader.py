@@ -107,9 +107,20 @@ def test_members_of_an_archive_become_documents_and_damaged_members_are_named(tm
     assert [note.split(":")[0] for note in document.notes] == ["broken.docx"]
 
 
+def test_each_email_of_a_mailbox_file_becomes_a_document(tmp_path: Path) -> None:
+    mails = [email_file("Fees", f"{SENTENCE}\n\n>From here on it is free.\n", {}), email_file("Keys", "Two keys.", {})]
+    document = _read(tmp_path / "mails.mbox", b"\n".join(b"From me Fri Nov 15 2024\n" + mail for mail in mails))
+    assert [(part.name, part.document.title) for part in document.parts] == [
+        ("mail-1.eml", "Fees"),
+        ("mail-2.eml", "Keys"),
+    ]
+    assert "\nFrom here on it is free." in document.parts[0].document.text
+
+
 @pytest.mark.parametrize(
     ("name", "data", "reason"),
     [
+        ("file.mbox", b"plain words", 'is not a .mbox archive, or is damaged: it does not start with "From "'),
         ("file.doc", b"plain words", "is not a zip package"),
         ("file.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 damaged", "cannot be converted: it is damaged"),
         ("file.msg", b"plain words", "is not an Outlook message"),

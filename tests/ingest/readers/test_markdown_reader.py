@@ -120,3 +120,10 @@ def test_tildes_in_code_and_link_targets_escaped_tildes_and_tildes_for_about_str
 def test_comments_are_not_read_except_in_code(tmp_path: Path) -> None:
     source = "Text <!-- fee 10 --> more `<!-- code -->`.\n\n<!-- a:\n\nb -->\n\n```\n<!-- code -->\n```\n\n<!-- open\n"
     assert _read(tmp_path, source).text == ("Text  more `<!-- code -->`.\n\n\n\n```\n<!-- code -->\n```\n\n<!-- open\n")
+
+
+def test_table_rows_without_outer_bars_get_them_and_other_lines_with_bars_do_not(tmp_path: Path) -> None:
+    table = "| Record | Kept |\n|---|---|\nAudit log|7 years\n| Ledger | 6 years |\n\nRun ls|wc now.\n"
+    document = _read(tmp_path, table)
+    assert "\n| Audit log|7 years |\n" in document.text
+    assert document.text.endswith("Run ls|wc now.\n")

@@ -237,6 +237,23 @@ def test_a_quote_starts_at_the_start_of_its_sentence_even_if_its_chunk_starts_wi
     assert answer.citations[0].excerpt == document.strip()
 
 
+def test_a_quote_of_a_sentence_that_is_too_long_starts_at_a_part_of_it() -> None:
+    parts = [f"'thing {number}' means a tool that is kept in shed {number} of the yard" for number in range(40)]
+    document = "Intro.\n\nIn this law: " + "; ".join(parts) + ".\n"
+    start = document.index("kept in shed 30")
+    answer = ask("What is kept in shed 30?", make_chunk(document[start:].strip(), start=start), document=document)
+    assert answer.citations[0].excerpt.startswith("'thing 30' means a tool that is kept in shed 30")
+
+
+def test_a_numbered_heading_above_numbered_steps_is_not_their_first_step() -> None:
+    document = "5. Buying\n\nAsk the clerk.\n\n6. Disposing of records\n\n" + STEPS
+    titles = ["5. Buying", "6. Disposing of records"]
+    assert [document[start:end] for start, end, _ in lists_of(document, titles)] == [STEPS.strip()]
+    outline = Outline((), [Section(document.index(title), 1, title) for title in titles])
+    chunk = make_chunk(document[document.index("6.") :].strip(), start=document.index("6."), context=titles[1])
+    assert ask("How do I dispose of records?", chunk, document=document, outline=outline).text == f"{STEPS.strip()} [1]"
+
+
 @pytest.mark.parametrize(
     ("written", "read"),
     [

@@ -130,6 +130,7 @@ FURTHER |= {
         "</title-group></article-meta></front><body><sec><title>Part</title><p>@S</p></sec></body></article>"
     ),
     ".bz2": lambda title, sentence: bz2.compress(_page(title, sentence)),
+    ".mbox": lambda title, sentence: b"From me Fri Nov 15 2024\n" + email_file(title, sentence, {}),
     ".xz": lambda title, sentence: lzma.compress(_page(title, sentence)),
     ".tbz2": lambda title, sentence: bz2.compress(tar_file({"page.md": _page(title, sentence)})),
     ".txz": lambda title, sentence: lzma.compress(tar_file({"page.md": _page(title, sentence)})),

@@ -34,7 +34,7 @@ from elt_llm_consumer.names.joins import (
     term_name_key,
 )
 from elt_llm_consumer.names.mention_index import find_other_spellings
-from elt_llm_consumer.names.names import Names, name_key
+from elt_llm_consumer.names.names import Names, has_german_texts, name_key
 from elt_llm_consumer.sentences.statements import read_statements
 from elt_llm_consumer.sentences.words import finite_verbs
 
@@ -107,7 +107,9 @@ class CatalogIndex:
     @cached_property
     def names(self) -> Names:
         """The names of the enterprise model's entities, with their aliases."""
-        return Names([one.name for one in self.drawn.values()], self.aliases)
+        return Names(
+            [one.name for one in self.drawn.values()], self.aliases, german=has_german_texts(self.context.corpus)
+        )
 
     @cached_property
     def to_sheets(self) -> JoinResult:
@@ -141,9 +143,8 @@ class CatalogIndex:
         """The index of the statements about entities, and about defined terms that match no entity."""
         names = [one.name for one in self.drawn.values()] + [one.name for one in self.terms_alone]
         records = [(name, *(f"{name} {word}" for word in self.section.record_words)) for name in dict.fromkeys(names)]
-        return StatementIndex(
-            read_statements(self.context.corpus), Names(names, Aliases((*self.aliases.groups, *records)))
-        )
+        corpus, aliases = self.context.corpus, Aliases((*self.aliases.groups, *records))
+        return StatementIndex(read_statements(corpus), Names(names, aliases, german=has_german_texts(corpus)))
 
     @cached_property
     def other_spellings(self) -> Mapping[str, str]:

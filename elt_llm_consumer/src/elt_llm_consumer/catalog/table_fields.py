@@ -1,17 +1,21 @@
-"""Read the values of a field from the columns of tables, in the rows about an entity."""
+"""Read the values of a field from the columns of tables, in the rows about an entity, and from lists of such values."""
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from elt_llm_core.text.languages import word_pattern
+from elt_llm_query.grounding.rules import NumberValue, find_numbers
+from elt_llm_query.grounding.sentences import TextPiece
 
 from elt_llm_consumer.catalog.mentions import StatementIndex
 from elt_llm_consumer.catalog.sentence_fields import FieldCandidate
 from elt_llm_consumer.names.names import name_tokens
 from elt_llm_consumer.sentences.statements import TableCell, TextStatement
+from elt_llm_consumer.sentences.words import CueMatcher
 
 _OWN_ROW, OWN_RECORD, _LISTED, _LISTED_RECORD = 1.0, 0.9, 0.8, 0.75
 _KIND = 0.86
@@ -20,11 +24,23 @@ _BETWEEN = word_pattern(r"[,;/]|\s(?:@item_conjunctions@|@example_words@|&)\s", 
 _LEAD = word_pattern(r"^\s{0,3}(?:(?:@item_conjunctions@|@example_words@|&)\s{1,3})?", re.IGNORECASE)
 _NUMBERED = re.compile(r"^[A-Z]{0,4}\s?[\d.]{1,8}[a-z]?$")
 _SHORT_FORM = re.compile(r"(?P<name>[^()]{2,200}?)\s?\((?P<short>[A-Z][^()\s]{0,8}[A-Z]s?)\)")
-_QUALIFIER = word_pattern(r"\s{0,3}(?:\(|[\u2013\u2014:]|-\s)|\s(?:@prepositions@|@relatives@|@if@)\s", re.IGNORECASE)
+_QUALIFIER = word_pattern(
+    r"[*_]{0,2}\s{0,3}(?:\(|[\u2013\u2014:]|-\s)|\s(?:@prepositions@|@relatives@|@if@)\s", re.IGNORECASE
+)
 # The headers of columns with things, such as "Record", "Type of data" and "Data held", but not "Data Owner".
 _OF_THINGS = word_pattern(r"(?:^|[\s/])(?:@headers_of_things@)(?:$|\s(?:of|/|and|und)\s)", re.IGNORECASE)
+_OF_SYSTEMS = word_pattern(
+    r"(?:^|[\s/])(?:@headers_of_things@|@headers_of_systems@)(?:$|\s(?:of|/|and|und)\s)", re.IGNORECASE
+)
 _AS_ABOVE = word_pattern(r"@as_above@|[\"\u201d\u3003]", re.IGNORECASE)
 _AS_ROW = word_pattern(r"@as_row@\s(?P<label>[\w.]{1,10})", re.IGNORECASE)
+_PERIODS = frozenset({"day", "week", "month", "year"})
+# "Permanent" as a whole cell, and "kept permanently", but neither "permanent staff" nor "permanently deleted".
+_ENDLESS = word_pattern(r"^@endless@(?!\s\w)|(?<!\w)@endlessly@(?!\w|\s@removed@)", re.IGNORECASE)
+# The end of the name in an item such as "Accident reports: 7 years" or "Leases (10 years from expiry)".
+_NAME_END = re.compile(r"(?:\s?\([^()\n]{1,80}\))?[:\u2013\u2014]\s?|\s?\(|\s[-\u2013\u2014]{1,2}\s")
+_REACH = 20  # maximum characters before the period of an item
+_MARKS = "#*_:. \n"
 
 TableRow = tuple[TextStatement, TableCell]
 
@@ -41,9 +57,12 @@ class TableField:
         statements: StatementIndex,
         record_words: Sequence[str],
         short_headers: Sequence[str] = (),
+        record_headers: Sequence[str] = (),
+        cues: Sequence[str] = (),
     ) -> None:
         self._names = names = statements.names
-        headed, short = ({names.key(header) for header in listed} for listed in (headers, short_headers))
+        headers_of_kinds = (headers, short_headers, record_headers)
+        headed, short, beside = ({names.key(header) for header in listed} for listed in headers_of_kinds)
         stems = tuple(word for key in headed for word in key if len(word) > len("for") and (word,) not in short)
         self._known = {names.key(name) for name in names.names}
         self._records = {names.key(word) for word in record_words}
@@ -52,6 +71,7 @@ class TableField:
         for statement in statements.statements if headed else ():
             keyed = [(cell, names.key(cell.header)) for cell in statement.cells if cell.text and cell.header]
             columns = headed | short if short and keyed and _is_below(statement, stems) else headed
+            columns = columns | beside if beside and keyed and _lists_things(_subject(statement.cells)) else columns
             values = [cell for cell, key in keyed if key in columns] or _only(
                 [cell for cell, _ in keyed if names.key(cell.headers[-1]) in columns]
             )
@@ -63,6 +83,10 @@ class TableField:
                 and any(key[start : start + len(own)] == own for own in headed for start in range(len(key)))
             ]
         self._meant = _meant_cells(self._rows)
+        if short and cues:
+            single = tuple(key[0] for key in headed if len(key) == 1)
+            self._rows += _listed_periods(statements.statements, CueMatcher(cues), single)
+        self._grouped = _grouped_rows([*self._rows, *self._similar])
 
     def candidates(self, name: str, *, similar: bool = False) -> list[FieldCandidate]:
         """Return the field's values in table rows about a name, best first.
@@ -73,7 +97,10 @@ class TableField:
         keys, found = self._names.joined_keys(name), []
         for statement, value in self._similar if similar else self._rows:
             others = [cell for cell in statement.cells if cell.start != value.start]
-            if score := max((self._score(cell, others, keys) for cell in others), default=0.0):
+            score = max((self._score(cell, others, keys) for cell in others), default=0.0)
+            if statement.number in self._grouped and "".join(self._names.key(statement.cells[1].text)) in keys:
+                score = _OWN_ROW
+            if score:
                 found += self._candidate(statement, value, score)
         return sorted(found, key=lambda one: (-one.score, one.statement.number))
 
@@ -104,6 +131,8 @@ class TableField:
         if meant is None:
             return []
         source = meant[0] if meant[0] is not statement else None
+        if not statement.start <= value.start < statement.end:  # the value is in the opening of the list
+            source = replace(statement, start=value.start, end=value.end, text=value.text)
         return [FieldCandidate(statement, score, meant[1].text, source=source)]
 
     def _is_kind(self, text: str, forms: Iterable[tuple[str, ...]]) -> bool:
@@ -120,7 +149,7 @@ class TableField:
 
     def _score(self, cell: TableCell, cells: Sequence[TableCell], keys: frozenset[str]) -> float:
         is_subject = cell.start == _subject(cells).start
-        if not is_subject and not (cell.headers and _OF_THINGS.search(cell.headers[-1])):
+        if not is_subject and not _lists_things(cell):
             return 0.0  # "Clerk" in the column "Owner" is no subject of the row
         form = _SHORT_FORM.fullmatch(cell.text)
         texts = [cell.text, *(form.groups() if form else ())]
@@ -132,6 +161,71 @@ class TableField:
         if "".join(key) in keys:
             return itself
         return record if len(key) > 1 and key[-1:] in self._records and "".join(key[:-1]) in keys else 0.0
+
+
+def _lists_things(cell: TableCell) -> bool:
+    return bool(cell.headers) and _OF_THINGS.search(cell.headers[-1]) is not None
+
+
+def periods_in(text: str) -> list[NumberValue]:
+    """Return the periods in a text, such as "6 months"; without any, "permanently" is a period without an end."""
+    found = [one for one in find_numbers(text) if one.measure in _PERIODS]
+    endless = None if found else _ENDLESS.search(text)
+    return [NumberValue(*endless.span(), frozenset({math.inf}), "endless")] if endless else found
+
+
+def _listed_periods(
+    statements: Sequence[TextStatement], cues: CueMatcher, stems: tuple[str, ...]
+) -> Iterator[TableRow]:
+    """Yield the items of lists with their periods, as rows of a name and a period.
+
+    The period is that of the heading or sentence which opens the list ("Documents to keep for 10 years"), of the
+    sentence that follows in the item ("Payroll records. Retain for 7 years."), or of the item itself, below such an
+    opening, or a heading or title with one of the stems ("Payroll records: 7 years").
+    """
+    for _, group in groupby(statements, lambda one: (one.document.collection, one.document.document_id)):
+        by_start = {one.start: one for one in group}
+        heading = opening = None
+        item: TextStatement | None = None
+        for piece in next(iter(by_start.values())).document.pieces:
+            statement, places = by_start.get(piece.start), [cue[0] for cue in cues.spans(piece.text)]
+            opens = piece if places and len(periods_in(piece.text)) == 1 else None
+            if piece.kind == "heading":
+                heading, opening, item = opens, None, None
+            elif statement is None or statement.cells or (piece.kind != "item" and piece.new_paragraph):
+                opening, item = opens if piece.text.endswith(":") else None, None
+            elif piece.kind == "item" and not (opens and piece.text.endswith(":")):
+                item = statement
+                yield from _rows_of_item(item, opening or heading, stems)
+            elif item is not None and opens and not places[0]:
+                yield from _rows_of_item(item, piece, stems)
+            elif opens and piece.text.endswith(":"):
+                opening, item = piece, None
+
+
+def _rows_of_item(item: TextStatement, above: TextPiece | None, stems: tuple[str, ...]) -> Iterator[TableRow]:
+    """Yield the rows of an item: its name, or name and examples, with its own period or that of the text `above`."""
+    text, found, last = item.text, _NAME_END.search(item.text, item.offset), len(item.text)
+    own = periods_in(text[found.end() :]) if found else []
+    names, value = [(item.offset, last)], (above.start, above.end) if above and not periods_in(text) else None
+    if found and len(own) == 1 and own[0].start <= _REACH:
+        names = [(item.offset, found.start())]
+        value = (item.start + found.end(), item.end) if above or _is_below(item, stems) else None
+    elif found and not found.group().endswith("("):
+        names = [(item.offset, found.start()), (found.end(), last)]
+    if value:
+        period = _cell_at(item, *value)
+        subjects = (_cell_at(item, item.start + start, item.start + end) for start, end in names)
+        yield from ((replace(item, cells=(one, period)), period) for one in subjects)
+
+
+def _cell_at(item: TextStatement, start: int, end: int) -> TableCell:
+    """Return a span of the item's document, without marks around it, as a cell without headers."""
+    text = item.document.text[start:end]
+    start += len(text) - len(text.lstrip(_MARKS))
+    text = text.strip(_MARKS)
+    text = text if "(" in text else text.rstrip(")")
+    return TableCell(start, start + len(text), " ".join(text.replace("**", "").split()), ())
 
 
 def _is_below(statement: TextStatement, stems: tuple[str, ...]) -> bool:
@@ -151,6 +245,22 @@ def _items(text: str) -> Iterator[str]:
             yield " ".join([*one, other[-1]])
         elif first and other:
             yield " ".join([*first, *other])
+
+
+def _grouped_rows(values: Iterable[TableRow]) -> frozenset[int]:
+    """Return the numbers of the rows that are about their second cell: the first names a group, such as a division.
+
+    In their table, first cells are repeated, as by a merged cell. Second cells, of things or systems, are not.
+    """
+    tables = defaultdict[tuple[object, ...], dict[int, Sequence[TableCell]]](dict)
+    for statement, _ in values:
+        if len(cells := statement.cells) > 1 and cells[1].headers and _OF_SYSTEMS.search(cells[1].headers[-1]):
+            tables[statement.document.document_id, statement.headings, cells[1].headers][statement.number] = cells
+    found: set[int] = set()
+    for rows in tables.values():
+        first, second = ({cells[column].text for cells in rows.values()} for column in (0, 1))
+        found |= rows.keys() if len(first) < len(rows) == len(second) else set()
+    return frozenset(found)
 
 
 def _meant_cells(values: Iterable[TableRow]) -> Mapping[tuple[int, int], TableRow | None]:

@@ -1,6 +1,5 @@
 """Read an entity's fields from the sentences and tables of the texts, with the help of a search."""
 
-import math
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,7 +8,7 @@ from elt_llm_core.results import RetrievedChunk
 from elt_llm_core.text.languages import word_pattern
 from elt_llm_core.text.languages import words as language_words
 from elt_llm_query.engine import Engine
-from elt_llm_query.grounding.rules import NumberValue, find_numbers
+from elt_llm_query.grounding.rules import NumberValue
 
 from elt_llm_consumer.catalog.mentions import NamedStatement, StatementIndex
 from elt_llm_consumer.catalog.sentence_fields import (
@@ -19,7 +18,7 @@ from elt_llm_consumer.catalog.sentence_fields import (
     find_states,
     has_condition,
 )
-from elt_llm_consumer.catalog.table_fields import OWN_RECORD, TableField
+from elt_llm_consumer.catalog.table_fields import OWN_RECORD, TableField, periods_in
 from elt_llm_consumer.evidence import Cell, Evidence, absent_cell, found_cell, with_note
 from elt_llm_consumer.jobs.corpus import CorpusDocument
 from elt_llm_consumer.jobs.sections import CatalogField, CatalogSection
@@ -30,9 +29,6 @@ from elt_llm_consumer.sentences.words import ARTICLES
 _DEEPER = 2
 _BESIDE_TABLE = 0.85
 """If a table gives the value, only sentences with at least this score are added to it."""
-_PERIODS = frozenset({"day", "week", "month", "year"})
-# "Permanent" as a whole cell, and "kept permanently", but neither "permanent staff" nor "permanently deleted".
-_ENDLESS = word_pattern(r"^@endless@(?!\s\w)|(?<!\w)@endlessly@(?!\w|\s@removed@)", re.IGNORECASE)
 _SAME_RANK = 0.11
 """Rows whose scores differ by at most this much can contradict each other."""
 _NO_VALUE = word_pattern(r"@no_value@|[-\u2013\u2014?.]{1,3}", re.IGNORECASE)
@@ -66,7 +62,8 @@ class TextField:
         self._statements, self._engine = statements, engine
         self._defining = frozenset() if settings.definitions else frozenset(defining)
         self._sentences = SentenceField(settings, section.rule_words)
-        self._table = TableField(settings.headers, statements, section.record_words, settings.short_headers)
+        kinds = (settings.short_headers, settings.record_headers, settings.cues)
+        self._table = TableField(settings.headers, statements, section.record_words, *kinds)
         self._duties = TableField(settings.listed_under, statements, section.record_words)
 
     def facts(self, name: str, *, deeper: bool = False, with_chunks: bool = False) -> FieldFacts:
@@ -121,7 +118,7 @@ class TextField:
         if not self.settings.headers:
             return []
         stating = (*candidates, *self._table.candidates(name, similar=True))
-        periods = [(one, _periods_in(one.value or one.statement.content)) for one in stating]
+        periods = [(one, periods_in(one.value or one.statement.content)) for one in stating]
         return [(one, found[0]) for one, found in periods if len(found) == 1]
 
     def search_further(self, name: str, facts: FieldFacts, ask: AskModel) -> FieldFacts:
@@ -143,13 +140,6 @@ class TextField:
                 score = max(0.0, min(1.0, chunk.score))
                 scores[statement.number] = max(score, scores.get(statement.number, 0.0))
         return scores
-
-
-def _periods_in(text: str) -> list[NumberValue]:
-    """Return the periods in a text, such as "6 months"; without any, "permanently" is a period without an end."""
-    found = [one for one in find_numbers(text) if one.measure in _PERIODS]
-    endless = None if found else _ENDLESS.search(text)
-    return [NumberValue(*endless.span(), frozenset({math.inf}), "endless")] if endless else found
 
 
 def _combined_cell(values: Sequence[FieldCandidate], sentences: Sequence[FieldCandidate], most: int, note: str) -> Cell:

@@ -41,7 +41,7 @@ from elt_llm_consumer.names.joins import (
     term_name_key,
 )
 from elt_llm_consumer.names.mention_index import MentionIndex, MentionStatement, find_other_spellings
-from elt_llm_consumer.names.names import Names
+from elt_llm_consumer.names.names import Names, has_german_texts
 
 COVERAGE_CLASSES: tuple[CoverageClass, ...] = get_args(CoverageClass)
 
@@ -266,7 +266,8 @@ class CoverageJob:
 
     @cached_property
     def _names(self) -> Names:
-        return Names([one.name for one in self._entities], self._aliases)
+        names = [one.name for one in self._entities]
+        return Names(names, self._aliases, german=has_german_texts(self._context.corpus))
 
     @cached_property
     def _mentions(self) -> MentionIndex:

@@ -7,6 +7,7 @@ the short form must occur in the long form. The first letter must be at the star
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, takewhile
 from typing import Final
@@ -196,7 +197,12 @@ _COMPANY_WORD: Final = re.compile(r"Gesellschaft|Unternehmen|Firma|Company")
 _GERMAN_CLAUSE: Final = pattern("german_clause")
 _ANY = re.compile(r"\(\s*an?\s", re.IGNORECASE)
 _PLACE: Final = pattern("bracket_place")
+# "such Contributor (the 'Seller')" refers to a meaning elsewhere; "grants, free of charge, to any person (the 'User')".
+_SUCH = re.compile(r"\bsuch\s(?:[A-Z][\w-]{1,30}\s{1,3}){1,3}$")
+_TO_ANY = re.compile(r",\s{1,3}to\s{1,3}(?P<who>(?:an?|any|each|every)\s)")
+_THIS = re.compile(r"(?:this|these|diese[rsnm]?)$", re.IGNORECASE)
 _MAX_WORDS = 60
+_MAX_NAME = 3  # words of a name in capitals
 _MAX_BEFORE_NAME = 4  # maximum words between a determiner and the words of a term
 _LABEL_LENGTH = 12  # maximum characters of a rule number before a sentence
 _PLAIN_NAME = re.compile(r"[^\W\d_][\w'’ &-]{1,60}$")
@@ -237,6 +243,9 @@ def _is_unsure(text: str, piece: TextPiece, body: tuple[int, int], name: str) ->
     if text[piece.start : body[0]].split()[-1:] in (["or"], ["oder"]):
         return True
     noun = " ".join(_before_preposition(name.split()))
+    own = " ".join(takewhile(lambda word: not _RELATIVE.match(word), meaning))
+    if FINITE.search(own) or (own.isupper() and not name.isupper()) or (own.isupper() and len(meaning) > _MAX_NAME):
+        return True
     if _GERMAN_CLAUSE.match(text, *body) or has_verb_with_object(
         list(takewhile(lambda word: not _RELATIVE.match(word), meaning))
     ):
@@ -312,13 +321,19 @@ def _meaning_before(text: str, piece: TextPiece, found: "re.Match[str]") -> tupl
     first = _first_party(words) if first is None else sentence + first
     if first is None:
         first = _first_word_of_meaning(words, _start_of_same_name(words, start, found), found)
-    if first is None or len(words) - first > _MAX_WORDS:
+    recipients = [] if first is None else list(_TO_ANY.finditer(text, words[first].start(), end))
+    if recipients:
+        first = bisect_left(words, recipients[-1].start("who"), key=lambda word: word.start())
+    if first is None or len(words) - first > _MAX_WORDS or _is_no_meaning(text[words[first].start() : end], name):
         return None
-    body = text[words[first].start() : end]
-    place, leading = _PLACE.search(body), [word.casefold() for word in body.split()[:3]]
-    if place is not None and (len(body[: place.start()].split()) < 3 or not STRUCTURE.isdisjoint(leading)):
-        return None  # the bracket follows only the number of a rule or section, and not a meaning
     return trim_definition(text, words[first].start(), words[-1].end())
+
+
+def _is_no_meaning(body: str, name: str) -> bool:
+    """Return whether a text before a bracket is only a place, "such Seller", or a word that is not like the name."""
+    place, leading = _PLACE.search(body), [word.casefold() for word in body.split()[:3]]
+    numbered = place is not None and (len(body[: place.start()].split()) < 3 or not STRUCTURE.isdisjoint(leading))
+    return numbered or _SUCH.search(body) is not None or (len(leading) == 1 and fold(name) not in fold(body))
 
 
 def _company_before(text: str, begin: int, found: "re.Match[str]") -> tuple[int, int] | None:
@@ -351,6 +366,9 @@ def _start_of_same_name(words: "list[re.Match[str]]", start: int, found: "re.Mat
     plain = [word.group().strip("\"“”‘’',()*_") for word in words]
     for number in range(len(words) - len(term), start, -1):
         if plain[number : number + len(term)] == term:
+            named = all(word[:1].isupper() for word in plain[number:]) and any(map(str.islower, plain))
+            if named and number + len(term) < len(plain):
+                return number - bool(_DETERMINER.match(plain[number - 1]))  # "the name of Hill Inc. ('Hill')"
             before = range(number, max(start, number - _MAX_BEFORE_NAME) - 1, -1)
             return next((place for place in before if _DETERMINER.match(plain[place])), start)
     return start
@@ -374,7 +392,10 @@ def _first_word_of_meaning(words: "list[re.Match[str]]", start: int, found: "re.
         whole = begins[0] == 0 and words[0].group().casefold() in ("the", "each", "every", "any", "all")
         return 0 if kind is None and whole and len(words) > 2 else kind
     if _NOT_FIRST.match(words[begins[0]].group().strip(',"“(')):
-        nearest = begins[-1]
+        if _THIS.match(words[begins[0]].group()) and begins[1:] == list(range(begins[0] + 1, len(words))):
+            return begins[0]  # "This Hill Road Licence (the 'Licence')"
+        joined = takewhile(lambda pair: pair[0] - pair[1] == 1, pairwise(reversed(begins[1:])))
+        nearest = min((number for _, number in joined), default=begins[-1])  # "Hill Tools Limited" is one name
         article = next((number for number in reversed(begins) if _DETERMINER.match(words[number].group())), nearest)
         return article if article > begins[0] and not _NOT_FIRST.match(words[article].group()) else None
     return begins[0]

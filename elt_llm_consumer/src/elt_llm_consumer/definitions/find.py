@@ -5,7 +5,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Final
 
 from elt_llm_core.text.languages import alternatives, word_pattern
@@ -22,7 +22,7 @@ from elt_llm_consumer.definitions.defining_sentences import find_in_sentences
 from elt_llm_consumer.definitions.definition import Definition, DefinitionDraft, term_key
 from elt_llm_consumer.definitions.layout import DocumentLayout, one_line, trim_span, with_marks
 from elt_llm_consumer.definitions.lists import EntryReader, find_in_lists
-from elt_llm_consumer.definitions.markup import find_marked_terms, is_value
+from elt_llm_consumer.definitions.markup import find_marked_terms, is_contact, is_value
 from elt_llm_consumer.definitions.subject import skip_labels
 from elt_llm_consumer.definitions.tables import DefinitionTables
 from elt_llm_consumer.definitions.vocabulary import PLACE, SEE, VERB, pattern, patterns
@@ -68,6 +68,7 @@ def _is_definition(
         _ONLY_NUMBERS.match(body)
         or _ONLY_LABEL.match(body)
         or _QUESTION.search(term)
+        or (draft.pattern == "list" and is_contact(body))
         or (_QUESTION.search(body) and draft.pattern != "table")
     ):
         return False
@@ -307,6 +308,7 @@ _LINE_ENTRIES: Final = {
     "bold": re.compile(
         r"(?:[-*+•–]\s+)?(?P<mark>\*\*|__)\s?(?P<term>[^*_|\n]{1,80}?)[:.]?(?P=mark)\s{0,3}(?:[:–—=-]|means\b)"
     ),
+    "run in": re.compile(r"(?:[-*+•–]\s+)?(?P<mark>\*\*|__|\*)(?P<term>[^*_|\n]{1,80})(?P=mark)\s{1,3}(?=[^\W\d_])"),
     "sign": re.compile(r"[$§►▶→◆]\s{1,9}(?P<term>\S[^\n]{0,80}?)(?:\s[Ss]ee:.*)?$"),
     "row": re.compile(
         r"\|?\s{0,9}(?P<term>[^|\s][^|\n]{0,79}?)\s{0,200}\|\s{0,200}(?P<body>[^|\s][^|\n]{9,2000}?)\s{0,200}\|?$"
@@ -332,7 +334,9 @@ _MAX_LINES_APART = 40
 _MIN_ORDERED = 0.8
 _MIN_DIFFERENT = 0.6  # minimum share of different terms among the entries of a list
 _MIN_BODY_WORDS, _MAX_BODY_WORDS, _MAX_TERM_WORDS = 4, 80, 8
-_MIN_MISSED, _MIN_MISSED_FEW, _MIN_MISSED_SHARE = 3, 2, 0.1
+_NEAR = 200  # characters from a section to a subheading with the first term
+_MIN_TEXT_WORDS = 25  # a section with fewer words may only refer to another text
+_MIN_PARAGRAPHS, _FEW = 8, 0.25  # definitions for each paragraph of a section
 
 
 @dataclass(frozen=True)
@@ -346,6 +350,12 @@ class MissedEntries:
     entries: int
     missed: tuple[Span, ...]
     repeated: tuple[Span, ...] = ()
+    unread: tuple[Span, ...] = ()
+    """The headings of the sections, and the headers of the tables, of which no or few definitions were read."""
+
+    def __bool__(self) -> bool:
+        """Return whether anything may have been missed."""
+        return bool(self.missed or self.repeated or self.unread)
 
     def __str__(self) -> str:
         """Return a message with the numbers of missed and repeated entries, and the places of the first ones."""
@@ -355,6 +365,7 @@ class MissedEntries:
             (self.repeated, "give a term of the glossary a text that it does not have"),
         ]
         counts = [f"{lead}{len(spans)}{of}{what}, such as {self._first(spans)}." for spans, what in parts if spans]
+        counts += [f"{lead}few or no definitions were read below {self._first(self.unread)}."] if self.unread else []
         return f"{' '.join(counts)} Check these places; see docs/glossary.md for the layouts that are read."
 
     def _first(self, spans: Sequence[Span]) -> str:
@@ -381,13 +392,34 @@ def missed_entries(document: CorpusDocument, found: Iterable[Definition], settin
         number = bisect_right(taken, end - 1, key=lambda one: one[0]) - 1
         if not any(taken[place][1] > start for place in range(max(0, number - 3), number + 1)):
             unread[term_key(document.text[start:end]) in known].append((start, end))
-    return MissedEntries(document, len(entries), tuple(unread[False]), tuple(unread[True]))
+    starts = [start for start, _ in taken]
+    places = (*_unread_sections(layout, starts), *_unread_tables(layout, settings, starts))
+    return MissedEntries(document, len(entries), tuple(unread[False]), tuple(unread[True]), places)
 
 
-def is_gap(missed: MissedEntries) -> bool:
-    """Return whether to warn: at least three entries were missed, or two that are at least a tenth of all entries."""
-    unread = len(missed.missed) + len(missed.repeated)
-    return unread >= _MIN_MISSED or (unread >= _MIN_MISSED_FEW and unread >= _MIN_MISSED_SHARE * missed.entries)
+def _unread_sections(layout: DocumentLayout, starts: Sequence[int]) -> Iterator[Span]:
+    """Yield the first line of each section that announces definitions, but of which no or few of the terms were read.
+
+    `starts` are the offsets of the terms that were read, in ascending order.
+    """
+    for start, end in layout.regions:
+        lines = layout.lines_between(start, end)
+        count = bisect_left(starts, end + _NEAR) - bisect_left(starts, start)
+        begins = sum(line.apart and line.start not in layout.heading_lines for line in lines[1:])
+        long = sum(len(line.text.split()) for line in lines[1:]) >= _MIN_TEXT_WORDS
+        if lines and ((not count and long) or (begins >= _MIN_PARAGRAPHS and count < _FEW * begins)):
+            yield lines[0].start, lines[0].end
+
+
+def _unread_tables(layout: DocumentLayout, settings: GlossarySection, starts: Sequence[int]) -> Iterator[Span]:
+    """Yield the header row of each table of two columns, the first of them for terms, of which nothing was read."""
+    known, rows = set(map(fold, settings.term_headers)), [line for line in layout.lines if layout.is_row(line)]
+    for number, line in enumerate(rows):
+        cells = [fold(cell.strip(" *")) for cell in line.text.strip("| ").split("|")]
+        if len(cells) == 2 and cells[0] in known:
+            end = max((one.end for one in takewhile(lambda row: not row.apart, rows[number + 1 :])), default=line.end)
+            if bisect_left(starts, line.start) == bisect_left(starts, end):
+                yield line.start, line.end
 
 
 def _listed_entries(layout: DocumentLayout, settings: GlossarySection) -> Iterator[Span]:

@@ -289,9 +289,9 @@ def _has_one_bar(line: str) -> bool:
 def _lines(text: str) -> Iterator[TextLine]:
     position, apart = 0, True
     for raw in text.splitlines(keepends=True):
-        stripped = raw.strip()
+        stripped = _QUOTE_MARKS.sub("", raw.strip(), count=1)
         if stripped and not _RULE_LINE.match(stripped):
-            start = position + len(raw) - len(raw.lstrip())
+            start = position + len(raw.rstrip()) - len(stripped)
             indent = len(raw[: start - position].expandtabs())
             yield TextLine(start, start + len(stripped), stripped, indent, apart)
             apart = False
@@ -303,6 +303,7 @@ def _lines(text: str) -> Iterator[TextLine]:
 _NUMBERED = re.compile(r"(\D{0,12}?)\d{1,3}\b")
 # The number of a heading: "1.Definitions", "### 1.0 Definitions", "Section 1 - Definitions", "Article 1 - DEFINITIONS".
 _SERIES: Final = pattern("heading_in_series")
+_QUOTE_MARKS = re.compile(r"^[ \t]{0,9}(?:>(?:[ \t]|$)){1,9}", re.MULTILINE)  # of Markdown
 _LINK = re.compile(r"!?\[([^\[\]]{1,300})\]\([^()\s]{0,2000}\)")
 _MARKS: Final = pattern("emphasis_marks")
 # A number in brackets is a footnote mark only in prose: after a word, but not in "$ARGV[0]" and "f(x)[7]".
@@ -356,7 +357,7 @@ def trim_definition(text: str, start: int, end: int) -> tuple[int, int]:
 
 def one_line(text: str) -> str:
     """Return the text on one line without emphasis, links and footnote marks. Code and identifiers stay as they are."""
-    return " ".join(_SIGNS.sub(_kept_part, _LINK.sub(r"\1", text)).split())
+    return " ".join(_SIGNS.sub(_kept_part, _LINK.sub(r"\1", _QUOTE_MARKS.sub("", text))).split())
 
 
 def _kept_part(found: "re.Match[str]") -> str:

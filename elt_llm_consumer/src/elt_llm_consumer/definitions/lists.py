@@ -44,24 +44,33 @@ def is_interpretation_rule(title: str, body: str) -> bool:
 
 _CAPITAL: Final = pattern("run_in_capital")
 _SMALL: Final = pattern("run_in_small")
-_LABEL: Final = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,4}\.?(?:\s{1,9}|$)")
+_LABEL: Final = re.compile(r"(?:\*\*|__)?\d{1,3}(?:\.\d{1,3}){1,4}\.?(?:\s{1,9}|$)")
 _NOTE: Final = re.compile(r"(?:note|example|anmerkung|beispiel)s?\b|\[?(?:source|quelle)\b", re.IGNORECASE)
+# A note of a standard below a definition: "Note 1 to entry: ...".
+_ENTRY_NOTE: Final = re.compile(r"note\s(?:\d{1,2}\s)?to\sentry\b", re.IGNORECASE)
+# "Abstract type. A type ...": a term and a full stop before its definition.
+_STOPPED: Final = re.compile(r"(?P<term>[^\W\d_][^.:;!?|\n]{1,60})\.\s{1,3}(?=[\"“„(]?[A-ZÄÖÜ])")
 _JOINING: Final = frozenset(("of", "for", "to", "by", "with", "from", "in", "on", "at", "and", "or", "as", "not"))
 _THE: Final = ARTICLES | {word.title() for word in ARTICLES}
 _MAX_LINES = 12
 
 
-def _read_run_in(line: TextLine, *, small: bool) -> tuple[int, int] | None:
+def _read_run_in(line: TextLine, style: str = "") -> tuple[int, int] | None:
     """Return the end of the term and the start of its definition in a line such as "Quorum The number of members".
 
-    Return None if the line does not define a term. If `small`, the definition may also start in lower case.
+    Return None if the line does not define a term. Also "small", a definition in lower case, "stopped", a full stop
+    after the term, and "short", any text after a short form, count if they are the `style` of the list.
     """
     text = line.text
     start = skip_labels(text, 0, len(text))
     first, _, rest = text[start:].partition(" ")
     if is_short_form(first) and long_form(first, rest.rstrip(" .")) == (0, len(rest.rstrip(" ."))):
         return start + len(first), start + len(first) + 1
-    found = _CAPITAL.match(text, start) or (_SMALL.match(text, start) if small else None)
+    if style == "stopped" and (found := _STOPPED.match(text, start)):
+        return found.end("term"), found.end()
+    if style == "short" and is_short_form(first) and rest[:1].isupper() and is_phrase(rest):
+        return start + len(first), start + len(first) + 1
+    found = _CAPITAL.match(text, start) or (_SMALL.match(text, start) if style == "small" else None)
     if found is None or not _is_name(found["term"]) or not distinguishes(found["body"]):
         return None
     return found.end("term"), found.start("body")
@@ -80,6 +89,12 @@ def _is_name(term: str) -> bool:
 
 
 _ENTRY: Final = pattern("list_entry")
+# "To apply any procedure", "Making copies of it": the meaning of a term in quotes.
+_DOING = re.compile(r"(?:To\s[a-z]{2,20}|[A-Z][a-z]{2,20}ing)\s\S{1,30}\s")
+# The next term in quotes in the text of an entry: "`Work' Any work. `Derived Work' Any work that is derived from it."
+_NEXT_QUOTED = re.compile(
+    r"(?<=[.;]\s)[`‘“„\"](?P<term>[^`‘’“”„\"'\n.;]{2,60})['’”“\"]\s(?=(?P<body>[A-ZÄÖÜ][^\n]{10,200}))"
+)
 _AFTER_MARKED = re.compile(r"\s{0,9}(?P<sign>[:–—=-]|\.(?=\s))?(?:\s{1,60}(?=\S)|(?<=[”’»]:)(?=[^\W\d_]))")
 _OR: Final = pattern("or_between_quotes")
 _QUOTES: Final = "\"“”„«»‘’'*_ "
@@ -91,6 +106,7 @@ _SEE_AFTER = re.compile(r"\s{1,9}see(?:\salso)?$", re.IGNORECASE)
 _SIGN_AT_END = re.compile(r"\s(?:--?|[–—=])$")
 _GENERIC: Final = pattern("generic_heading")
 _PRONOUNS: Final = pattern("pronoun_term")
+_CHAPTER = re.compile(r"introduction|overview|background|purpose|scope|einleitung|zweck|geltungsbereich", re.IGNORECASE)
 _ONLY_LABEL = re.compile(r"\(?\w{1,3}[.)]?$")
 _WORDS_AFTER_TERM = re.compile(r"\s[^\W\d_]")
 # A dot inside a word belongs to a term, as in "X.509"; a dot before a blank ends a sentence.
@@ -116,13 +132,11 @@ class EntryReader:
     def __init__(self, layout: DocumentLayout) -> None:
         self._layout = layout
 
-    def entry(
-        self, lines: Sequence[TextLine], number: int, *, announced: bool, small: bool = False
-    ) -> ListEntry | None:
+    def entry(self, lines: Sequence[TextLine], number: int, *, announced: bool, style: str = "") -> ListEntry | None:
         """Return the entry that starts with lines[number], or None.
 
-        `announced` means that the line is under a heading of definitions, where subheadings may be terms. `small` means
-        that a definition may directly follow its term, even in lower case.
+        `announced` means that the line is under a heading of definitions, where subheadings may be terms. `style` is
+        the way in which definitions follow their terms in this list (see `_read_run_in`).
         """
         line = lines[number]
         if self._layout.is_row(line) or self._layout.is_contents(line.text):
@@ -132,7 +146,7 @@ class EntryReader:
         if announced and (numbered := self._numbered(lines, number)) is not None:
             return numbered
         inline = self._inline(line) or self._signed_at_end(lines, number)
-        if inline is None and announced and line.apart and (found := _read_run_in(line, small=small)):
+        if inline is None and announced and line.apart and (found := self.run_in(line, style)):
             start = skip_labels(line.text, 0, len(line.text))
             inline = self._at(line, start, *found, "run in")
         if inline is not None:
@@ -140,6 +154,11 @@ class EntryReader:
             last = self.last_line(lines, number)
             return ListEntry(self._draft(term, body, lines[last].end, 0.95), last + 1, marker_style(line.text) + way)
         return self._below(lines, number)
+
+    def run_in(self, line: TextLine, style: str) -> tuple[int, int] | None:
+        """Return the end of a term at the start of a line and the start of its definition, or None (`_read_run_in`)."""
+        found = _read_run_in(line, style)
+        return found if found and self.is_term(line.text[skip_labels(line.text, 0, found[0]) : found[0]]) else None
 
     def _numbered(self, lines: Sequence[TextLine], number: int) -> ListEntry | None:
         """Return the entry on the lines below a number such as "3.1": term, other names, meaning, notes; else None."""
@@ -150,7 +169,7 @@ class EntryReader:
         stop = next((place for place, line in enumerate(entry) if _LABEL.match(line.text)), len(entry))
         body_end = next((place for place, line in enumerate(entry[:stop]) if _NOTE.match(line.text)), stop)
         names = [(line.start, line.text) for line in entry[:body_end]]
-        if rest := lines[number].text[label.end() :]:
+        if rest := lines[number].text[label.end() :].rstrip("*_: "):
             names.insert(0, (lines[number].start + label.end(), rest))
         if len(names) < 2 or not _is_plain(names[0][1]):
             return None
@@ -179,17 +198,23 @@ class EntryReader:
             last = other.end() + line.text.startswith(")", other.end())
         sign = _AFTER_MARKED.match(line.text, last)
         inner = line.text[begin:end].rstrip()
-        if sign and not sign["sign"] and self._is_run_in(line, begin, sign.end()):
+        signed = sign is not None and (sign["sign"] or inner.endswith((":", ".")))
+        if sign and not signed and self._is_run_in(line, begin, sign.end()):
             return self._at(line, begin, end, sign.end(), "run in marked")
-        if not sign or (not sign["sign"] and not inner.endswith((":", "."))):
+        if not sign or not signed:
             return None
-        return self._at(line, begin, begin + len(inner.rstrip(":. ")), sign.end(), (sign["sign"] or ":") + "marked")
+        return self._at(
+            line, begin, begin + len(inner.rstrip(":. ")), sign.end(), (sign["sign"] or inner[-1]) + "marked"
+        )
 
     def _is_run_in(self, line: TextLine, begin: int, body: int) -> bool:
         """Return whether a phrase with a capital follows a term in quotes: "`Work' Any work ..."."""
         meaning = line.text[body:]
         quoted = line.text[begin - 1 : begin] in ('"', "“", "„", "`", "‘")
-        return quoted and line.apart and meaning[:1].isupper() and is_phrase(meaning) and distinguishes(meaning)
+        bold = line.text[max(0, begin - 2) : begin] in ("**", "__") or meaning.split()[0].casefold() in ARTICLES
+        emphasised = line.text[begin - 1 : begin] in ("*", "_") and bold and self._layout.in_region(line.start)
+        defines = is_phrase(meaning) and (distinguishes(meaning) or _DOING.match(meaning) is not None)
+        return line.apart and defines and (emphasised or (quoted and meaning[:1].isupper()))
 
     def _plain_entry(self, line: TextLine, found: "re.Match[str]") -> tuple[tuple[int, int], int, str] | None:
         if found["colon"] and (see := _SEE_AFTER.search(found["term"])) and self.is_term(found["term"][: see.start()]):
@@ -201,7 +226,7 @@ class EntryReader:
             return None
         if found["colon"] is None and VERB.search(line.text, found.start(), found.end()):
             return None
-        sign_of = found["colon"] or (found["dash"] or " ")[:1]
+        sign_of = found["colon"] or ("-" if found["dash"] and found["dash"][0] in "-–—" else (found["dash"] or " ")[:1])
         return self._at(
             line, found.start("term"), found.start("term") + len(found["term"].rstrip()), found.end(), sign_of
         )
@@ -258,13 +283,15 @@ class EntryReader:
         marked = QUOTED_TERM.match(text, begin, line.end)
         begin, end = quoted_span(marked) if marked and marked.end() == line.end else (begin, line.end)
         last = number
-        while last + 1 < len(lines) and self._is_text(lines[last + 1]):
+        while last + 1 < len(lines) and self._is_text(lines[last + 1]) and not _ENTRY_NOTE.match(lines[last + 1].text):
             last += 1
         if last == number or not self.is_term(text[begin:end]) or end - begin < 3 or VERB.search(text, begin, end):
             return None
         below = lines[number + 1]
         over_table = last + 1 < len(lines) and self._layout.is_row(lines[last + 1])
-        if over_table or self._inline(below) or self._below(lines, number + 1):
+        listed = sum(self._inline(line) is not None for line in lines[number + 1 : last + 1])
+        over_list = listed >= _MIN_RUN and 2 * listed > last - number
+        if over_table or over_list or self._inline(below) or self._below(lines, number + 1):
             return None
         if not marked and is_interpretation_rule(text[begin:end], text[below.start : lines[last].end]):
             return None
@@ -285,7 +312,8 @@ class EntryReader:
         ):
             return None
         # In the indented text below a term, a tab is only a wide blank.
-        if self._layout.is_row(below) and (below.indent <= line.indent or "|" in below.text):
+        is_row = self._layout.is_row(below) and (below.indent <= line.indent or "|" in below.text)
+        if is_row or _ENTRY_NOTE.match(below.text):
             return None
         term = _bare_term(line)
         colon = _MARKDOWN_BODY.match(below.text)
@@ -296,9 +324,13 @@ class EntryReader:
         text = below.text
         apart = line.apart or not number or _FINAL.search(lines[number - 1].text)
         plain = len(text) >= _MIN_BODY_LENGTH and not text[:1].islower() and not marker_style(text)
-        if not apart or not plain or not _FINAL.search(text) or VERB.match(text) or self._inline(below):
+        bold = self._layout.in_region(line.start) and QUOTED_TERM.fullmatch(line.text) is not None
+        # Below a term in bold, the paragraph has any form.
+        of_other = not bold and (not _FINAL.search(text) or self._inline(below) is not None)
+        if not apart or not plain or of_other or VERB.match(text) or QUOTED_TERM.match(text):
             return None
-        last = self._last_below(lines, number + 1)
+        gap = (at - 1 for at in range(number + 2, len(lines)) if lines[at].apart)
+        last = next(gap, len(lines) - 1) if bold else self._last_below(lines, number + 1)
         if is_interpretation_rule(line.text, self._layout.text[below.start : lines[last].end]):
             return None
         return ListEntry(self._draft(term, below.start, lines[last].end, 0.85), last + 1, "below")
@@ -404,11 +436,23 @@ _CUE: Final = pattern("list_announcement")
 _NUMBER_WORD = re.compile(r"(?:one|two|three|four|five|six|ten|half|\d)", re.IGNORECASE)
 _ACTING = re.compile(r"[a-z]{3,20}ing\s", re.IGNORECASE)
 _NAME = re.compile(r"[^\W\d_][\w'’ /&()-]{0,90}$")
-_SHARE, _MIN_RUN = 0.7, 3
+_STYLES = ("small", "stopped", "short")
+_SHARE, _MIN_RUN, _NAMES = 0.7, 3, 0.8
 
 
 def find_in_lists(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
     """Yield the definitions in lists: first in the sections that define terms, then elsewhere."""
+    for draft in _unsplit_drafts(layout):
+        found = list(_NEXT_QUOTED.finditer(layout.text, *draft.body)) if layout.text[draft.term[0] - 1] in "`‘" else []
+        following = [one for one in found if is_phrase(one["body"])]
+        ends = [*(one.start() for one in following), draft.body[1]]
+        yield replace(draft, body=trim_definition(layout.text, draft.body[0], ends[0]))
+        for one, end in zip(following, ends[1:], strict=True):
+            body = trim_definition(layout.text, one.end(), end)
+            yield DefinitionDraft(one.span("term"), body, draft.pattern, draft.score)
+
+
+def _unsplit_drafts(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
     for start, end in layout.regions:
         lines = layout.lines_between(start, end)
         headed = bool(lines) and layout.announces(lines[0].text.strip("#=* "))
@@ -420,15 +464,18 @@ def find_in_lists(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
 def _section_drafts(layout: DocumentLayout, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:
     # Entries without a sign after the term are read only here: elsewhere, most paragraphs look like such entries.
     begins = [line for line in lines if line.apart]
-    small = 2 * sum(_read_run_in(line, small=True) is not None for line in begins) > len(begins) > 1
     entries = EntryReader(layout)
+    counts = {style: sum(map(bool, (entries.run_in(line, style) for line in begins))) for style in _STYLES}
+    style = max((one for one in _STYLES if counts[one] > max(1, len(begins) / 2)), key=counts.__getitem__, default="")
     indent = entries.usual_indent(lines)
+    titles = [line.text.lstrip("# ") for line in lines if line.start in layout.heading_lines]
+    chapters = sum(_CHAPTER.fullmatch(one[skip_labels(one, 0, len(one)) :]) is not None for one in titles) > 1
     number = 0
     while number < len(lines):
         outer = number + 1 < len(lines) and lines[number].indent < min(indent, lines[number + 1].indent)
-        entry = None if outer else entries.entry(lines, number, announced=True, small=small)
+        entry = None if outer else entries.entry(lines, number, announced=True, style=style)
         # In a document with marked-up definition lists, a heading with text below is a chapter and not a term.
-        if entry is not None and not (entry.way == "heading" and layout.document.marked.definitions):
+        if entry is not None and not (entry.way == "heading" and (chapters or layout.document.marked.definitions)):
             yield entry.draft
         number = entry.following if entry is not None else number + 1
 
@@ -472,19 +519,22 @@ def _defines(layout: DocumentLayout, run: Sequence[ListEntry], before: TextLine 
 
     `before` is the line above them. `after` means that other entries under the same heading define terms.
     """
-    if not all(_NAME.match(layout.text[slice(*entry.draft.term)]) for entry in run):
-        return False
+    names = sum(map(bool, (_NAME.match(layout.text[slice(*entry.draft.term)]) for entry in run))) / len(run)
     bodies = [one_line(layout.text[slice(*entry.draft.body)]) for entry in run]
-    share = sum(map(_is_entry_meaning, bodies)) / len(bodies)
+    stopped = run[0].way.endswith(".marked")
+    share = sum(_is_entry_meaning(body, stopped=stopped) for body in bodies) / len(bodies)
     if before is not None and _CUE.search(before.text):
-        return share >= 0.5
+        return share >= 0.5 and names >= _NAMES
     bold = all(entry.way.endswith("marked") for entry in run)
-    return share >= _SHARE and len(run) >= (2 if bold or after else _MIN_RUN)
+    return names == 1 and share >= _SHARE and len(run) >= (2 if bold or after else _MIN_RUN)
 
 
-def _is_entry_meaning(body: str) -> bool:
-    """Return whether the text of an entry is a meaning, such as "a person who ...", and not a sentence or number."""
+def _is_entry_meaning(body: str, *, stopped: bool) -> bool:
+    """Return whether the text of an entry is a meaning, such as "a person who ...", and not a sentence or number.
+
+    After a full stop (`stopped`), "Lending tools to members ..." describes a service.
+    """
     if _NUMBER_WORD.match(body):
         return False
-    acting = _ACTING.match(body) is not None and len(body.split()) > 2
+    acting = not stopped and _ACTING.match(body) is not None and len(body.split()) > 2
     return (acting or distinguishes(body)) and is_phrase(body) and not body.endswith(":")

@@ -84,9 +84,13 @@ def is_value(term: str, body: str, *, announced: bool = False) -> bool:
     figures = any(map(str.isdigit, without))
     if all(word in _TIMES or (figures and word in _UNITS) for word in words):
         return True
-    return (without != body and len(words) <= _MAX_CONTACT_WORDS) or (
-        len(words) <= _MAX_ADDRESS_WORDS and _STREET.search(body) is not None
-    )
+    return is_contact(body) or (len(words) <= _MAX_ADDRESS_WORDS and _STREET.search(body) is not None)
+
+
+def is_contact(body: str) -> bool:
+    """Return whether a text is only a web address, mail address or telephone number, with a few words."""
+    without = _PHONE.sub(" ", _LINK.sub(" ", body))
+    return without != body and len(re.findall(r"[^\W\d_]+", without)) <= _MAX_CONTACT_WORDS
 
 
 def _is_meaning(body: str) -> bool:

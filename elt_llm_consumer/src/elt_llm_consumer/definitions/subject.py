@@ -23,7 +23,7 @@ from elt_llm_consumer.definitions.vocabulary import (
 
 _ITEM_MARK: Final = re.compile(r"(?:[-*+•–—▪◦‣●○■□·](?=\s)|\(?[A-Za-z0-9]{1,4}[.)](?=\s)|\([A-Za-z0-9]{1,5}\))\s*")
 _RULE_LABEL: Final = pattern("rule_label")
-_RULE_NUMBER: Final = re.compile(r"(?:[A-Z]{1,3}\d{1,3}|\d{1,3})\.?\s+(?=[A-Z\"“„'‘«*_])")
+_RULE_NUMBER: Final = re.compile(r"(?:[A-Z]{1,3}\d{1,3}|\d{1,3})(?:/\d{1,2})?\.?\s+(?=[A-Z\"“„'‘«*_])")
 _LEAD_IN: Final = pattern("lead_in")
 _SHORT_LEAD_IN: Final = pattern("short_lead_in")
 _NAMED: Final = pattern("named_as_term")
@@ -41,7 +41,7 @@ _DEFINING: Final = pattern("defining")
 QUOTED_TERM: Final = pattern("quoted_term")
 _AND = word_pattern(
     r"\s{0,20}(?:,\s{0,20}@item_conjunctions@?|@item_conjunctions@|/|&)\s{0,20}(?:(?:the|an?)\s{1,20})?(?=[\"“„«‘'*_`])"
-    r"|(?<=,[\"”])\s{1,20}(?=[\"“])"
+    r"|(?<=[\"”])\s{1,20}(?=[\"“])"
 )
 # The words around the term in 'A "Transparent" copy of it means' and 'To "Keep" a file when you sell it means'.
 _BEFORE_QUOTED = re.compile(r"(?:to|an?|any|the)\s(?:[a-z]{2,20}\s){0,2}(?=[\"“„])", re.IGNORECASE)
@@ -85,13 +85,14 @@ class DefinedSubject:
 
 def skip_labels(text: str, start: int, end: int) -> int:
     """Return the offset of the first word after rule numbers and list item marks: "Goods" in "3.1 (a) Goods"."""
+    labels = [_RULE_LABEL, _ITEM_MARK, _RULE_NUMBER]
     for _ in range(3):
-        mark = next(
-            filter(None, (label.match(text, start, end) for label in (_RULE_LABEL, _ITEM_MARK, _RULE_NUMBER))), None
-        )
+        mark = next(filter(None, (label.match(text, start, end) for label in labels)), None)
         if mark is None or mark.end() == start or text[start : start + 2] == "**":
             break
         start = mark.end()
+        if mark.re is _RULE_LABEL:  # in "3.1.98 X.509 Certificate", the second is no label
+            labels = labels[1:]
     return start
 
 

@@ -20,7 +20,6 @@ from elt_llm_consumer.definitions.find import (
     MissedEntries,
     amendments_by_term,
     find_definitions,
-    is_gap,
     missed_entries,
 )
 from elt_llm_consumer.definitions.layout import one_line
@@ -32,7 +31,7 @@ from elt_llm_consumer.jobs.row_keys import model_name
 from elt_llm_consumer.jobs.sections import GlossarySection
 from elt_llm_consumer.jobs.tasks import AskModel, RowMaterial, RowTask
 from elt_llm_consumer.names.mention_index import MentionIndex, MentionStatement
-from elt_llm_consumer.names.names import Names
+from elt_llm_consumer.names.names import Names, has_german_texts
 
 _PROMPT = files("elt_llm_consumer.glossary").joinpath("clean_up_prompt.txt").read_text(encoding="utf-8")
 _SEE_ALSO = pattern("see_also_at_end")
@@ -235,13 +234,13 @@ class GlossaryJob:
 
     @cached_property
     def _gaps(self) -> list[MissedEntries]:
-        """The entries that look like definitions but are not in the glossary, for each document with several."""
+        """What looks like definitions but is not in the glossary, for each document with such places."""
         found = grouped(self._definitions, lambda one: (one.evidence.collection, one.evidence.document_id))
         checked = (
             missed_entries(document, found.get((document.collection, document.document_id), ()), self._section)
             for document in self._context.corpus.documents
         )
-        return [one for one in checked if is_gap(one)]
+        return [one for one in checked if one]
 
     @cached_property
     def _terms(self) -> list[MergedTerm]:
@@ -262,7 +261,9 @@ class GlossaryJob:
     @cached_property
     def _mentions(self) -> MentionIndex:
         aliases = Aliases(tuple(term.forms for term in self._terms if len(term.forms) > 1))
-        return MentionIndex(self._context.corpus, Names([term.name for term in self._terms], aliases))
+        corpus = self._context.corpus
+        names = Names([term.name for term in self._terms], aliases, german=has_german_texts(corpus))
+        return MentionIndex(corpus, names)
 
 
 def _see_also(definition: Definition) -> list[str]:

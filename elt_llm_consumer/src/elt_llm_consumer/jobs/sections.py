@@ -131,6 +131,10 @@ class CatalogField(SettingsSection):
     short_headers: tuple[str, ...] = Field(
         (), description="Headings of such columns that count only below a heading or title with a word of `headers`."
     )
+    record_headers: tuple[str, ...] = Field(
+        (),
+        description="Headings of such columns that count only in tables whose rows name records or other things.",
+    )
     listed_under: tuple[str, ...] = Field(
         (), description="Headings of table columns that list what the row's subject is responsible for, such as Duties."
     )

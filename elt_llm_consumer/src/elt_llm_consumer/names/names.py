@@ -15,13 +15,15 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Final, Literal
 
+from elt_llm_core.text.language import SAMPLE_CHARACTERS, detect_language
 from elt_llm_core.text.languages import words as language_words
-from elt_llm_core.text.normalise import CHARACTER, fold
+from elt_llm_core.text.normalise import CHARACTER, fold, split_words
 from elt_llm_core.text.stems import stopwords_of
 from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases
 from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA
 
+from elt_llm_consumer.jobs.corpus import Corpus
 from elt_llm_consumer.sentences.words import PROTOCOLS
 
 # Words may contain invisible characters. In a script without spaces, each character is a word.
@@ -96,6 +98,13 @@ def is_german(names: Sequence[str]) -> bool:
     """Return whether at least a fifth of the names contain German letters or endings."""
     marked = sum(any(_GERMAN_MARKS.search(word) for word in name.split()) for name in names)
     return bool(names) and marked >= _GERMAN_SHARE * len(names)
+
+
+def has_german_texts(corpus: Corpus) -> bool | None:
+    """Return True if more than half of the characters are in German texts, else None: the names decide."""
+    texts = [one.text for one in corpus.documents]
+    german = (one for one in texts if detect_language(one) == "de" or is_german(split_words(one[:SAMPLE_CHARACTERS])))
+    return 2 * sum(map(len, german)) > sum(map(len, texts)) or None
 
 
 def _singular(word: str) -> str:

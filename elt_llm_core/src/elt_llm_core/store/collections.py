@@ -185,6 +185,14 @@ class CollectionTable(DatabaseTable):
         """Return the ids of the collections with an unfinished run."""
         return {int(row[0]) for row in self._database.rows("SELECT collection FROM runs WHERE finished_at IS NULL")}
 
+    def last_counts(self, collection: int) -> dict[str, int]:
+        """Return how many files had each outcome, such as "skipped", in the last finished ingest of a collection."""
+        row = self._database.row(
+            "SELECT report FROM runs WHERE collection = ? AND finished_at IS NOT NULL ORDER BY id DESC LIMIT 1",
+            (collection,),
+        )
+        return dict(json.loads(row[0] or "{}")) if row else {}
+
     def last_run(self, collection: int) -> RunRecord | None:
         """Return the latest run of a collection, or None."""
         found = self._runs(f"WHERE r.collection = {int(collection)}")

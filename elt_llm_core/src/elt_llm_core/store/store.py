@@ -242,7 +242,7 @@ class CollectionStatus:
 
     `artefacts` are the names of JSON values that readers extracted from the documents in addition to text, such as
     `enterprise_model`. `duplicates` counts the documents that are not indexed because an identical document is.
-    `forgotten` counts the documents that ingest skips.
+    `forgotten` counts the documents that ingest skips, and `skipped` the files that the last ingest did not read.
     """
 
     collection: str
@@ -264,6 +264,7 @@ class CollectionStatus:
     artefacts: tuple[str, ...]
     duplicates: int
     forgotten: int
+    skipped: int
     files_in_trouble: tuple[dict[str, str], ...]
 
 
@@ -295,6 +296,7 @@ def collection_status(store: Store, record: CollectionRecord) -> CollectionStatu
         artefacts=tuple(sorted({name for name, _, _ in store.documents.artefacts(versions)})),
         duplicates=len(versions) - len(store.documents.indexed(versions)),
         forgotten=len(store.forgotten.all(record.id).document_ids),
+        skipped=store.collections.last_counts(record.id).get("skipped", 0),
         files_in_trouble=files_in_trouble(store.files.of_collection(record.id).values()),
     )
 

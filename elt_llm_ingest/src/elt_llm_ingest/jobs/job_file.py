@@ -204,11 +204,8 @@ def _check_names(spec: IngestJob, where: Callable[[str], str], file: Path) -> No
         raise SettingsError(
             f"{where('columns')}: unknown key {unknown[0]!r}", hint=f"Known keys are {', '.join(COLUMN_ROLES)}."
         )
-    missing = [role for role in ("entity", "definition") if role not in spec.columns]
-    if (spec.columns or spec.reader == "dictionary") and missing:
-        raise SettingsError(
-            f"{where('columns')}: for a data dictionary, name the column that contains the {' and '.join(missing)}"
-        )
+    if (spec.columns or spec.reader == "dictionary") and "entity" not in spec.columns:
+        raise SettingsError(f"{where('columns')}: for a data dictionary, name the column that contains the entity")
     if spec.reader != "auto" and not find_reader_class(spec.reader) and create_named_reader(spec.reader, file) is None:
         raise SettingsError(
             f"{where('reader')}: there is no reader named {spec.reader}",

@@ -35,7 +35,7 @@ _READERS = {
 _READER_OF_SUFFIX = {suffix: reader for suffixes, reader in _READERS.items() for suffix in suffixes}
 SUPPORTED_SUFFIXES: frozenset[str] = frozenset(_READER_OF_SUFFIX)
 """The suffixes that are read without an extra."""
-ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".tbz2", ".bz2", ".txz", ".xz")
+ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".tbz2", ".bz2", ".txz", ".xz", ".mbox")
 PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp")
 FORMAT_SUFFIXES: frozenset[str] = frozenset(
     (

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from elt_llm_core.store.records import MetadataValue
 from elt_llm_core.text.outline import Section
+from elt_llm_core.text.sentences import is_bar_row
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -159,6 +160,18 @@ def remove_comments(text: str) -> str:
     return "\n".join(lines)
 
 
+def add_outer_bars(text: str) -> str:
+    """Write "Audit log|7 years", a table row without outer bars and without blanks at its bars, with outer bars."""
+    lines = text.split("\n")
+    tokens = (
+        MarkdownIt("commonmark").enable("table").disable("inline").parse(text) if "-|" in text or "|-" in text else []
+    )
+    for token in tokens:
+        if token.type == "tr_open" and token.map and token.level <= 2 and not is_bar_row(lines[token.map[0]]):
+            lines[token.map[0]] = f"| {lines[token.map[0]].strip()} |"
+    return "\n".join(lines)
+
+
 def _without_struck(source: str, *, in_table: bool, in_html: bool) -> str:
     """Return the source without struck-out text. What follows it does not become a list item, heading or quotation."""
 
@@ -181,12 +194,12 @@ class MarkdownReader(DocumentReader):
     """Reads .md files. Front matter becomes metadata and is excluded from the text, so that no answer quotes it.
 
     The text is the source below the front matter, without embedded pictures (`data:` addresses), struck-out text and
-    comments. A title in the front matter becomes the first heading, unless the text starts with a heading of the first
-    level.
+    comments; table rows without bars at their ends get them. A title in the front matter becomes the first heading,
+    unless the text starts with a heading of the first level.
     """
 
     name: ClassVar[str] = "markdown"
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is not text."""
@@ -202,6 +215,7 @@ def markdown_document(source: str, name: str) -> ParsedDocument:
     source = remove_comments(whole[body:].lstrip("\n") if body else whole)
     text = remove_struck_text(source)
     notes = () if text == source else (STRUCK_OUT,)
+    text = add_outer_bars(text)
     if (named := values.get("title")) and not _has_title_line(text):
         text = f"# {named}\n\n{text}"
     blocks, sections = _Outline(text).parse()

@@ -614,9 +614,13 @@ class ExtractiveAnswerer:
         if self.read_document is None or quote.start or not first or not quote.words[:1].islower():
             return quote
         text, _ = self.read_document(quote.chunk)
-        begin = max(text.rfind("\n\n", 0, first) + 2, first - _LONGEST_SENTENCE) if "\n\n" in text[:first] else 0
+        paragraph = text.rfind("\n\n", 0, first) + 2 if "\n\n" in text[:first] else 0
+        floor = first - _LONGEST_SENTENCE
+        begin = text.find(" ", floor, first) + 1 if floor > paragraph else paragraph
         spans = (span for span in sentence_spans(text[begin : quote.span[1]]) if span[0] <= first - begin < span[1])
         start = begin + next(spans, (first - begin, 0))[0]
+        if start == begin > paragraph and (clause := text.rfind("; ", begin, first)) > 0:
+            start = clause + 2  # the sentence is too long to quote whole
         chunk, end = quote.chunk, quote.span[1]
         widened = chunk.model_copy(update={"text": text[start:end], "span": (start, end)})
         return Quote(widened, 0, end - start, quote.readable)

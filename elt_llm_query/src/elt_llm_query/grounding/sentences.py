@@ -94,6 +94,7 @@ def split_pieces(text: str, titles: Collection[str]) -> list[TextPiece]:
         alone = apart and after.count("\n") > 1
         over_table = "\n" in after and is_table_row(following)
         in_list = bool(pieces and pieces[-1].kind == "item") or bool(ITEM.match(following))
+        in_list = in_list and not (alone and _bare_title(text[start:end]) in known)  # "6. Fees", above "1. Ask"
         if kind == "prose" or (kind == "item" and not in_list):
             kind = "heading" if _is_heading(text[start:end], known, alone=alone, over_table=over_table) else kind
         pieces.append(TextPiece(start, end, text[start:end], kind, apart))

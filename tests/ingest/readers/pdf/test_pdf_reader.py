@@ -168,6 +168,20 @@ def test_a_heading_that_the_pdf_outline_lists_can_have_two_lines() -> None:
     assert headings_by_outline(lines, [("Relationships between source packages", 2)]) == {0: 2, 1: 2}
 
 
+def test_a_heading_in_a_narrow_column_has_all_its_lines() -> None:
+    texts = ["Article 12. Transparent information,", "communication and", "modalities for the", "rights of persons"]
+    words = ["The controller answers within a month, and states why.", "it may extend this time by two months."]
+
+    def line(text: str, row: int, size: float) -> PdfLine:
+        return PdfLine(text, 0, 200, -20.0 * row, 18 - 20.0 * row, size, bold=size > 10)
+
+    lines = [line(text, row, 16.0) for row, text in enumerate(texts)]
+    lines += [line(text, row, 10.0) for row, text in enumerate(words * 9, len(texts) + 1)]
+    assert headings_by_typography(lines, measure_typography([lines])) == dict.fromkeys(range(4), 1)
+    prose = [line(text, row, 16.0) for row, text in enumerate([*texts, *["of many more words"] * 9])]
+    assert headings_by_typography(prose, measure_typography([lines])) == {}
+
+
 def test_an_italic_title_above_upright_text_is_a_heading_and_italic_prose_is_not() -> None:
     def line(text: str, row: int, *, italic: bool = False) -> PdfLine:
         return PdfLine(text, 0, 300, -14.0 * row, 12 - 14.0 * row, 12.0, italic=italic)

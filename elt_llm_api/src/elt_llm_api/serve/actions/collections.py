@@ -177,6 +177,7 @@ def _own_status(
         artefacts=(),
         duplicates=len(documents) - len(indexed),
         forgotten=0,
+        skipped=0,
         files_in_trouble=files_in_trouble(files),
     )
 

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import hashlib
 import lzma
+import re
 import tarfile
 import tempfile
 import zlib
@@ -26,6 +27,9 @@ from elt_llm_ingest.readers import ARCHIVES, FORMAT_SUFFIXES, SUPPORTED_SUFFIXES
 
 _Found = TypeVar("_Found")
 _MAILS = (".eml", ".msg")
+# The line above each e-mail in a .mbox file, and an equal line within an e-mail, which is quoted with ">".
+_MAIL_STARTS = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\n]{1,998}\n")
+_QUOTED_START = re.compile(rb"^>(?=>{0,20}From )", re.MULTILINE)
 # The errors that libraries raise for a damaged member. The other members must still be read.
 _FAILURES = (ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError)
 
@@ -136,10 +140,10 @@ _COMPRESSIONS: dict[bytes, Callable[[BytesIO], BufferedIOBase]] = {
 
 
 class ArchiveReader(ContainerReader):
-    """Reads .zip and .tar files, compressed .tar files, and single files compressed by gzip, bzip2 or xz."""
+    """Reads .zip, .tar and .mbox files, compressed .tar files, and single files compressed by gzip, bzip2 or xz."""
 
     name: ClassVar[str] = "archive"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is damaged, encrypted or exceeds a limit."""
@@ -161,6 +165,9 @@ def _archive_members(path: Path) -> Iterator[tuple[str, bytes]]:
                 yield name, archive.read_member(name)
         return
     data = read_bytes(path)
+    if path.suffix.lower() == ".mbox":
+        yield from _mails(data)
+        return
     for signature, open_compressed in _COMPRESSIONS.items():
         if data.startswith(signature):
             most, packed = min(LARGEST_SUM, max(RATIO_FROM, LARGEST_RATIO * len(data))), len(data)
@@ -173,6 +180,18 @@ def _archive_members(path: Path) -> Iterator[tuple[str, bytes]]:
                 return
             break
     yield from _tar_members(data)
+
+
+def _mails(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and the bytes of each e-mail in a mailbox file."""
+    starts = list(_MAIL_STARTS.finditer(data))
+    if not starts or starts[0].start():
+        raise ValueError('it does not start with "From "')
+    if len(starts) > MOST_ENTRIES:
+        raise UnreadableDocument(f"has more than {MOST_ENTRIES:,} entries")
+    ends = [found.start() for found in starts[1:]] + [len(data)]
+    for number, (found, end) in enumerate(zip(starts, ends, strict=True), 1):
+        yield f"mail-{number}.eml", _QUOTED_START.sub(b"", data[found.end() : end])
 
 
 def _tar_members(data: bytes) -> Iterator[tuple[str, bytes]]:

@@ -121,6 +121,7 @@ def _render_page(page: pypdfium2.PdfPage, most: int = DOTS_PER_INCH) -> tuple[in
 _MAX_BOOKMARKS = 20_000
 _LARGER = 1.12  # the least font size of a heading, divided by that of the body text
 _LONGEST = 150  # characters in a heading or title
+_LONGEST_OVER_LINES = 200  # characters in a heading of several lines
 _OFTEN = 2  # a bold line that occurs more often is a label, not a heading
 _SHARE = 0.15  # share of all characters; a font size with a larger share is not a heading's
 _MOST_LINES = 3  # the most lines of one heading
@@ -220,7 +221,11 @@ def headings_by_typography(lines: Sequence[PdfLine], typography: Typography) -> 
     below = len(set(typography.levels.values())) + 1
     for number, line in enumerate(lines):
         before = lines[number - 1] if number else None
-        if not _may_be_heading(line):
+        after = lines[number + 1] if number + 1 < len(lines) else None
+        if before and number - 1 in levels and _continues_heading(before, line):
+            levels[number] = levels[number - 1]
+            continue
+        if not _may_be_heading(line, after):
             continue
         if line.size in typography.levels:
             levels[number] = numbered_level(line.text) or typography.levels[line.size]
@@ -229,7 +234,6 @@ def headings_by_typography(lines: Sequence[PdfLine], typography: Typography) -> 
         apart = before is None or before.bottom - line.top > 0.35 * line.size or line.top > before.top
         if line.text in typography.labels:
             continue
-        after = lines[number + 1] if number + 1 < len(lines) else None
         is_bold = line.bold and apart and line.size >= typography.body
         # Italic letters of the same nominal size may measure slightly smaller.
         is_italic = line.size >= _NEARLY * typography.body and _is_italic_title(before, line, after, apart=apart)
@@ -248,20 +252,31 @@ def _is_italic_title(before: PdfLine | None, line: PdfLine, after: PdfLine | Non
 
 
 def _drop_long_runs(lines: Sequence[PdfLine], levels: Mapping[int, int]) -> dict[int, int]:
-    """Remove runs of four or more consecutive lines of one font size from the headings: they are large prose."""
+    """Remove runs of four or more lines of one font size, which are large prose, unless they are one long heading."""
     kept: dict[int, int] = {}
     run: list[int] = []
     for number in [*sorted(levels), len(lines) + 1]:
         if run and (number != run[-1] + 1 or lines[number].size != lines[run[-1]].size):
-            kept |= {line: levels[line] for line in run} if len(run) <= _MOST_LINES else {}
+            texts = [lines[line].text for line in run]
+            is_one = sum(map(len, texts)) <= _LONGEST_OVER_LINES and all(text[0].islower() for text in texts[1:])
+            kept |= {line: levels[line] for line in run} if len(run) <= _MOST_LINES or is_one else {}
             run = []
         run.append(number)
     return kept
 
 
-def _may_be_heading(line: PdfLine) -> bool:
+def _continues_heading(heading: PdfLine, line: PdfLine) -> bool:
+    """Return whether a line in lower case is the next line of a heading: in its font, without a gap."""
+    is_alike = (heading.size, heading.bold, heading.italic) == (line.size, line.bold, line.italic)
+    is_below = -2.0 * line.size < heading.bottom - line.top <= 0.35 * line.size
+    return is_alike and is_below and line.text[0].islower() and line.text[-1] not in ".;" and not line.cells
+
+
+def _may_be_heading(line: PdfLine, after: PdfLine | None = None) -> bool:
+    """Return whether a line may be a heading; one that ends with a comma only if the line `after` it continues it."""
     text = line.text
-    if len(text) > _LONGEST or text[-1] in ".,;" or text[0].islower() or sum(map(str.isalpha, text)) < 3:
+    ends = text[-1] in ".;" or (text[-1] == "," and not (after and _continues_heading(line, after)))
+    if len(text) > _LONGEST or ends or text[0].islower() or sum(map(str.isalpha, text)) < 3:
         return False
     return not starts_item(text) or numbered_level(text) is not None
 
@@ -476,7 +491,7 @@ class PdfReader(DocumentReader):
     """
 
     name: ClassVar[str] = "pdf"
-    version: ClassVar[int] = 10
+    version: ClassVar[int] = 11
 
     def __init__(self, ocr: PageOcr | None = None) -> None:
         self._ocr = ocr
