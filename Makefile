@@ -17,13 +17,12 @@ serve: ## Start the server with its browser interface on this machine
 
 check: lint test ## Run all checks that a change must pass before it is merged
 
-lint: ## Check the lock file, formatting, lint rules, types, imports, and the links of the manual
+lint: ## Check the lock file, formatting, lint rules, types and imports
 	uv lock --check
 	$(ALL) ruff format --check .
 	$(ALL) ruff check .
 	$(ALL) mypy
 	$(ALL) lint-imports
-	NO_MKDOCS_2_WARNING=1 $(ALL) mkdocs build --strict --quiet
 
 format: ## Format the code
 	$(ALL) ruff format .

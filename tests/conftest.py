@@ -11,7 +11,7 @@ import hypothesis
 import pytest
 from elt_llm_core.settings.workspace import Workspace
 from optional import OptionalFile, needs, touching_extras
-from sampling import FULL, unsampled
+from sampling import FULL, SAMPLE, unsampled
 
 if TYPE_CHECKING:
     from stored.postgres import PostgresServer
@@ -20,7 +20,7 @@ StorageSettings = Callable[[Path], dict[str, Any]]
 NO_NETWORK = Path(__file__).parent / "no_network"
 LONGEST_FIRST = {"journeys": 0, "bench": 1, "faults": 2, "api": 3}
 
-hypothesis.settings.register_profile("project", deadline=None, print_blob=True, max_examples=300 if FULL else 20)
+hypothesis.settings.register_profile("project", deadline=None, print_blob=True, max_examples=300 if FULL else 10)
 hypothesis.settings.load_profile("project")
 
 
@@ -68,6 +68,14 @@ def _no_connection_is_refused_in_silence(refused_connections: Callable[[], list[
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--backend", choices=("sqlite", "postgres"), help="run tests of both databases on this one only")
     parser.addoption("--extras-only", action="store_true", help="run only the tests that skip without an extra")
+
+
+def pytest_report_header() -> str:
+    return (
+        "sample: all cases"
+        if FULL
+        else f"sample {SAMPLE}; the next commit has another, SAMPLE={SAMPLE} repeats this one"
+    )
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -15,6 +15,8 @@ NEVER = ("nltk", "tiktoken", "torch", "transformers", "openai")
 WATCH = """
 import os, sys, threading
 before = dict(os.environ), os.getcwd(), threading.active_count()
+from elt_llm_api.serve.ui.mounting import import_gradio
+import_gradio()  # as the server does, in half the time
 for name in sys.argv[1:]:
     __import__(name)
 after = dict(os.environ), os.getcwd(), threading.active_count()

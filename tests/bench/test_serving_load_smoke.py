@@ -15,6 +15,7 @@ def editions(rounds: Sequence[tuple[LoadMeasurements, LoadMeasurements]]) -> set
     return {edition for met, _ in rounds for edition in met.editions}
 
 
+@pytest.mark.sampled(1, "small benchmarks")
 @pytest.mark.network
 def test_each_answer_comes_from_one_generation_while_generations_are_published_and_clients_are_slow(
     tmp_path: Path,
@@ -42,6 +43,7 @@ def test_each_answer_comes_from_one_generation_while_generations_are_published_a
     assert "health: " in bench.report()
 
 
+@pytest.mark.sampled(1, "small benchmarks")
 @pytest.mark.network
 def test_an_overloaded_server_reports_the_overload_and_continues_to_work(tmp_path: Path) -> None:
     bench = LoadBench(tmp_path, 100, {**FAKE, "ELT_LLM_SERVE__WORKERS": "1", "ELT_LLM_SERVE__QUEUE": "1"})

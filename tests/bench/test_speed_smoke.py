@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 from benchmarking.corpus import Source
 from benchmarking.page import page, ratios
 from benchmarking.run import SpeedBench
@@ -19,6 +20,7 @@ def _source(model: FakeEmbedding) -> Source:
     return Source(passages, np.asarray(vectors), questions)
 
 
+@pytest.mark.sampled(1, "small benchmarks")
 def test_the_speed_benchmark_measures_every_component_and_finds_no_answer_from_mixed_generations(
     tmp_path: Path,
 ) -> None:

@@ -151,6 +151,7 @@ def test_the_overlap_of_two_chunks_consists_of_whole_sentences(strategy: str) ->
         assert shared.endswith("here.")
 
 
+@pytest.mark.sampled(126)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("suffix", sorted(SAMPLES))
 def test_every_chunker_fulfils_the_chunker_contract_on_every_file_format(
@@ -183,7 +184,7 @@ def real_documents(datasets: Path) -> list[ParsedDocument]:
     return found
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.faults
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_chunker_fulfils_the_chunker_contract_on_real_files(

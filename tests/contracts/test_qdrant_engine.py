@@ -102,7 +102,7 @@ def question(number: int) -> np.ndarray:
 CODES = st.lists(st.sampled_from([*TENANTS, 4, *range(2**62, 2**62 + 12)]), min_size=1, max_size=6, unique=True)
 
 
-@settings(max_examples=300 if FULL else 40, deadline=None)
+@settings(max_examples=300 if FULL else 20, deadline=None)
 @given(
     filters=st.lists(st.builds(PointsFilter, CODES, st.booleans()), min_size=1, max_size=3),
     view=st.integers(1, 4),

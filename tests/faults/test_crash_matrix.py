@@ -151,7 +151,7 @@ def test_the_crash_matrix_has_a_row_for_every_stage_at_which_a_command_can_be_ki
     assert set(MATRIX) == set(Failpoint)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("stage", "side", "count"), ROWS, ids=str)
 def test_a_command_killed_at_a_stage_loses_no_data(
     scenes: Scenes, tmp_path: Path, stage: Failpoint, side: Side, count: int

@@ -117,7 +117,7 @@ def heal(data_dir: Path) -> None:
         collect_garbage(store, 2)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 def test_changed_bytes_in_any_file_never_change_an_answer_silently_and_can_be_repaired(
     library: UndamagedLibrary, tmp_path: Path, flip: int
 ) -> None:

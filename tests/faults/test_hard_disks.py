@@ -74,7 +74,7 @@ def _answers_exactly_or_refuses(told: dict[str, Any], before: Any) -> None:
         assert "cannot be checked" in " ".join(told["unchecked"])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["full", "readonly", "limit"])
 def test_on_a_full_or_read_only_disk_a_published_collection_can_be_searched_and_is_undamaged(
     scenes: tuple[Scene, Scene, Scene], tmp_path: Path, kind: str

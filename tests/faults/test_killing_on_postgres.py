@@ -101,6 +101,7 @@ def _check_the_points(store: Store, *, is_chosen: bool) -> None:
         assert last <= max(number for number, _ in kept)
 
 
+@pytest.mark.sampled(1)
 def test_a_killed_ingest_leaves_either_the_old_or_the_new_collection(
     postgres: "PostgresServer", tmp_path: Path, hashes: tuple[str, str], index: IndexSettings
 ) -> None:
@@ -114,6 +115,7 @@ def test_a_killed_ingest_leaves_either_the_old_or_the_new_collection(
         _check_the_repetition(work, hashes)
 
 
+@pytest.mark.sampled(1)
 def test_a_power_cut_of_the_server_leaves_either_the_old_or_the_new_collection(
     own_server: "PostgresServer", tmp_path: Path, hashes: tuple[str, str], index: IndexSettings
 ) -> None:
@@ -132,6 +134,7 @@ def test_a_power_cut_of_the_server_leaves_either_the_old_or_the_new_collection(
         _check_the_repetition(work, hashes)
 
 
+@pytest.mark.sampled(1)
 def test_a_writer_whose_connection_is_cut_never_publishes(
     postgres: "PostgresServer", tmp_path: Path, hashes: tuple[str, str], index: IndexSettings
 ) -> None:

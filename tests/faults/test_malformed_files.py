@@ -93,7 +93,7 @@ def test_an_ingest_stores_good_files_and_reports_malformed_files(tmp_path: Path)
 def test_an_ingest_gives_the_same_collection_with_any_number_of_workers(tmp_path: Path) -> None:
     folder = tmp_path / "documents"
     folder.mkdir()
-    written(folder, 30)
+    written(folder, 12)
     hashes = set()
     for workers in (1, 3):
         with ParsePool(LIMITS, workers) as pool:

@@ -76,6 +76,7 @@ def contents(place: Path, server: QdrantServer) -> tuple[object, ...]:
     return names, points, rows
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("published", [False, True])
 @pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
 def test_a_qdrant_server_that_refuses_writes_is_reported_with_a_hint_before_anything_is_changed(

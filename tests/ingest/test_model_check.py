@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import pytest
 from stored.folders import run_ingest
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "enterprise"
 
 
+@pytest.mark.sampled(1, "inventory")
 def test_an_ingest_compares_an_enterprise_model_with_the_inventory_in_the_same_collection(tmp_path: Path) -> None:
     report = run_ingest(tmp_path / "data", SAMPLES / "model.drawio", SAMPLES / "inventory.xlsx")
     notes = "\n".join(report.notes)
@@ -17,6 +19,7 @@ def test_an_ingest_compares_an_enterprise_model_with_the_inventory_in_the_same_c
     assert len(report.model["absent_from_model"]) == 12
 
 
+@pytest.mark.sampled(1, "inventory")
 def test_an_ingest_compares_an_enterprise_model_with_the_inventory_of_another_collection(tmp_path: Path) -> None:
     alone = run_ingest(tmp_path / "data", SAMPLES / "model.drawio", collection="model")
     assert "not in the inventory" not in "\n".join(alone.notes)

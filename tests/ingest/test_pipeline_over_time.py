@@ -189,6 +189,7 @@ def test_a_published_generation_that_was_deleted_from_the_disk_is_rebuilt(place:
         assert generation.size == first.chunks
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "damage",
     [
@@ -228,6 +229,7 @@ def test_a_forgotten_document_is_skipped_until_an_ingest_with_the_remember_optio
     assert again.chunks == first.chunks
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("earlier", [False, True])
 @pytest.mark.parametrize("moved", [False, True])
 def test_a_copied_or_moved_data_directory_reads_its_own_uploads(tmp_path: Path, *, moved: bool, earlier: bool) -> None:

@@ -157,6 +157,7 @@ def test_each_retrieval_strategy_finds_only_chunks_of_the_tenant_and_finds_the_s
         assert any(it["dense_rank"] for it in there["chunks"]) == (strategy != "sparse")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("strategy", RETRIEVING)
 def test_every_retrieval_strategy_can_be_limited_to_a_knowledge_base_and_a_document_type(
     strategy: str, in_qdrant: KnowledgeBase, local: KnowledgeBase
@@ -169,7 +170,7 @@ def test_every_retrieval_strategy_can_be_limited_to_a_knowledge_base_and_a_docum
         assert {it["metadata"]["doc_type"] for it in there["chunks"]} == {"guide"}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("strategy", "name"),
     [("simple", name) for name in TENANTS] + [("cot", "Acme"), ("tot", "Globex"), ("reflect", "Initech")],

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from optional import needs
 from processes.command_line import run_here, run_process
 from processes.demonstration import Demo
@@ -17,6 +18,12 @@ TICKETS = (
     {"key": "HELP-1", "state": "open", "title": "Reset a password", "text": "The help desk resets a password."},
     {"key": "HELP-2", "state": "closed", "title": "New laptop", "text": "The store room hands out laptops."},
 )
+
+
+@pytest.fixture(scope="session")
+def langchain() -> None:
+    """Skip without LangChain, before the demo runs."""
+    needs("langchain_core")
 
 
 def write_examples(page: str, folder: Path) -> None:
@@ -36,6 +43,7 @@ def run_example(path: Path, folder: Path) -> str:
     return ended.stdout
 
 
+@pytest.mark.sampled(3, "examples of the manual")
 def test_the_manual_example_for_citations_prints_their_location_and_their_words(demo: Demo, tmp_path: Path) -> None:
     write_examples("cite-in-a-program.md", tmp_path)
     printed = run_example(tmp_path / "cite.py", demo.folder)
@@ -44,6 +52,7 @@ def test_the_manual_example_for_citations_prints_their_location_and_their_words(
     assert printed.count("('handbook.pdf', ") >= 2
 
 
+@pytest.mark.sampled(3, "examples of the manual")
 def test_the_reader_example_of_the_manual_can_be_ingested_by_a_job(tmp_path: Path) -> None:
     write_examples("extend/reader.md", tmp_path)
     lines = "".join(json.dumps(ticket) + "\n" for ticket in TICKETS)
@@ -55,6 +64,7 @@ def test_the_reader_example_of_the_manual_can_be_ingested_by_a_job(tmp_path: Pat
     assert {chunk["source"] for chunk in answer["chunks"]} == {answer["citations"][0]["source"]}, "closed tickets"
 
 
+@pytest.mark.sampled(3, "examples of the manual")
 def test_the_file_reader_example_of_the_manual_reads_subtitles(tmp_path: Path) -> None:
     write_examples("extend/reader.md", tmp_path)
     spoken = (
@@ -70,12 +80,14 @@ def test_the_file_reader_example_of_the_manual_reads_subtitles(tmp_path: Path) -
     assert run_example(tmp_path / "read.py", tmp_path) == "talk ['The tide turns at noon.', 'Come back.']\n"
 
 
+@pytest.mark.sampled(3, "examples of the manual")
 def test_the_chunker_example_of_the_manual_ends_a_chunk_at_each_article(tmp_path: Path) -> None:
     write_examples("extend/chunker.md", tmp_path)
     printed = run_example(tmp_path / "article_chunker.py", tmp_path)
     assert [chunk.strip()[:9] for chunk in printed.split("---")] == ["The parti", "Article 1", "Article 2"]
 
 
+@pytest.mark.sampled(3, "examples of the manual")
 def test_the_reranker_example_of_the_manual_ranks_the_chunks_of_an_answer(demo: Demo, tmp_path: Path) -> None:
     write_examples("extend/reranker.md", tmp_path)
     answer, scores = run_example(tmp_path / "newest_first.py", demo.folder).strip().splitlines()[-2:]
@@ -83,6 +95,7 @@ def test_the_reranker_example_of_the_manual_ranks_the_chunks_of_an_answer(demo: 
     assert scores.startswith("[('handbook.pdf', ")
 
 
+@pytest.mark.sampled(3, "examples of the manual")
 def test_the_vector_index_example_of_the_manual_returns_the_nearest_ids_first(tmp_path: Path) -> None:
     write_examples("extend/vector-index.md", tmp_path)
     checks = "\nprint(HalfPrecisionStore().query(VectorStoreQuery(query_embedding=[1.0], similarity_top_k=3)).ids)"
@@ -93,6 +106,7 @@ def test_the_vector_index_example_of_the_manual_returns_the_nearest_ids_first(tm
     assert (empty, tied) == ("[]", "['chunk-0', 'chunk-1', 'chunk-2']")
 
 
+@pytest.mark.sampled(3, "examples of the manual")
 def test_the_llama_index_example_of_the_manual_answers_and_retrieves_with_citations(demo: Demo, tmp_path: Path) -> None:
     write_examples("extend/llama-index-and-langchain.md", tmp_path)
     answer, *places = run_example(tmp_path / "with_llama_index.py", demo.folder).strip().rsplit("\n", 3)
@@ -102,8 +116,9 @@ def test_the_llama_index_example_of_the_manual_answers_and_retrieves_with_citati
     assert len(places) == 3
 
 
+@pytest.mark.sampled(3, "examples of the manual")
+@pytest.mark.usefixtures("langchain")
 def test_the_langchain_example_of_the_manual_retrieves_documents_with_scores(demo: Demo, tmp_path: Path) -> None:
-    needs("langchain_core")
     write_examples("extend/llama-index-and-langchain.md", tmp_path)
     places = run_example(tmp_path / "with_langchain.py", demo.folder).strip().splitlines()
     assert len(places) == 3

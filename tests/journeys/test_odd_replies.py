@@ -26,7 +26,7 @@ def replied(library: Library, reply: str, *, fault: Fault = Fault.NONE, **settin
         return library.ask(written_by("ollama", server, **settings), "--json")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("abstain", ["true", "false"])
 @pytest.mark.parametrize("reply", ["\n \n", "[1]", "<think>Which source has it?", "<think>It is source 1.</think>"])
 def test_an_empty_model_reply_is_not_reported_as_missing_information(
@@ -56,6 +56,7 @@ def test_text_that_the_model_writes_after_a_refusal_is_left_out_with_a_note(libr
     assert "what else it wrote was left out" in " ".join(ended.json["notes"])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("abstain", ["true", "false"])
 def test_a_strict_answer_without_supported_sentences_is_a_refusal(abstain: str, library: Library) -> None:
     ended = replied(library, INVENTED, ANSWER__STRICT="true", ANSWER__ABSTAIN=abstain)
@@ -65,6 +66,7 @@ def test_a_strict_answer_without_supported_sentences_is_a_refusal(abstain: str, 
     assert ended.json["confidence"] <= 0.5
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "reply",
     [
@@ -88,6 +90,7 @@ def test_the_answer_timeout_covers_all_model_calls_of_an_answer(library: Library
     assert "llm.answer_timeout" in ended.json["error"]["hint"]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("language", "refusal"),
     [("German", "In diesen Dokumenten"), ("Lithuanian", "Šiuose dokumentuose"), ("Polish", "Not found in")],

@@ -90,6 +90,7 @@ def test_a_failing_language_model_is_not_silently_replaced_by_quotes(library: Li
     assert ended.json["error"]["type"] == "ModelError"
 
 
+@pytest.mark.sampled(1, "real model")
 def test_an_answer_of_a_real_model_behind_a_server_is_checked(library: Library) -> None:
     with running_model_server(SmolLmBackend()) as server:
         window = {"OLLAMA__CONTEXT_WINDOW": "1024", "OLLAMA__NUM_PREDICT": "32"}
@@ -98,6 +99,7 @@ def test_an_answer_of_a_real_model_behind_a_server_is_checked(library: Library) 
     _is_complete(ended.json)
 
 
+@pytest.mark.sampled(1, "real model")
 def test_an_answer_of_a_real_model_in_this_process_is_checked(library: Library) -> None:
     settings = {
         "LLAMA_CPP__MODEL_PATH": str(smollm_file()),

@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -49,12 +50,19 @@ class CountedEmbedding(FakeEmbedding):
         self.made.append(1)
 
 
-@pytest.fixture
-def data_dir(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two collections of two documents: `ship` and `port-north`."""
-    fill(tmp_path / "data", "ship", SHIP, tmp_path / "ship")
-    fill(tmp_path / "data", "port-north", PORT, tmp_path / "port")
-    return tmp_path / "data"
+    folder = tmp_path_factory.mktemp("filled")
+    fill(folder / "data", "ship", SHIP, folder / "ship")
+    fill(folder / "data", "port-north", PORT, folder / "port")
+    return folder / "data"
+
+
+@pytest.fixture
+def data_dir(filled: Path, tmp_path: Path) -> Path:
+    """A copy of the two collections."""
+    return shutil.copytree(filled, tmp_path / "data")
 
 
 def fill(data_dir: Path, name: str, files: Mapping[str, str], folder: Path) -> None:
@@ -116,8 +124,10 @@ def test_closing_an_engine_releases_files_and_pins(data_dir: Path) -> None:
     assert not (data_dir / "collections" / "ship" / "1").exists()
 
 
-def test_an_open_engine_answers_from_the_generation_it_opened(data_dir: Path) -> None:
-    changed = write_files(data_dir.parent / "ship", {"mast.md": "# Mast\n\nThe mast is fifteen metres tall.\n"})
+def test_an_open_engine_answers_from_the_generation_it_opened(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    fill(data_dir, "ship", SHIP, tmp_path / "ship")
+    changed = write_files(tmp_path / "ship", {"mast.md": "# Mast\n\nThe mast is fifteen metres tall.\n"})
     with opened(data_dir, "ship") as engine:
         for _ in range(3):
             run_ingest(data_dir, changed, collection="ship", rebuild=True)
@@ -135,8 +145,10 @@ def test_many_threads_that_share_an_engine_get_the_same_answers(data_dir: Path) 
 
 
 def test_a_note_reports_that_an_older_version_is_quoted_because_the_changed_file_cannot_be_read(
-    data_dir: Path, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
+    data_dir = tmp_path / "data"
+    fill(data_dir, "ship", SHIP, tmp_path / "ship")
     (tmp_path / "ship" / "mast.md").write_bytes(b"\x00\x01\x02")
     with opened(data_dir, "ship") as engine:
         run_ingest(data_dir, tmp_path / "ship", collection="ship")
@@ -215,6 +227,7 @@ def test_a_text_where_a_list_is_expected_is_refused_with_the_right_form(data_dir
         open_engine(FAKE, data_dir, [], prefixes="port")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -243,6 +256,7 @@ def test_a_number_of_chunks_that_is_no_whole_number_is_refused(top_k: Any, data_
         engine.search(TALL, top_k=top_k)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

@@ -27,7 +27,7 @@ from sampling import FULL
 from stored.filtered_library import FISH, fill
 from stored.shelf import writing
 
-QUESTIONS = [f"{FISH[number % 8]} {FISH[number // 8]} number {number}" for number in range(50 if FULL else 16)]
+QUESTIONS = [f"{FISH[number % 8]} {FISH[number // 8]} number {number}" for number in range(50 if FULL else 8)]
 THREADS = 4
 OWN_THREADS = {"ThreadPoolExecutor.__init__": 1}  # the threads of this test that ask
 # Functions of our packages that make a model, an index, a client or a connection.
@@ -129,7 +129,7 @@ def of_data(opened: Sequence[str], folder: Path) -> list[str]:
     ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "query",
     [

@@ -3,6 +3,7 @@
 import dis
 import inspect
 from collections.abc import Iterable, Iterator
+from functools import cache
 from importlib import util
 from pathlib import Path
 from types import CodeType
@@ -85,11 +86,11 @@ def _touches(item: pytest.Item, first_files: dict[str, Path]) -> bool:
     own = [inspect.unwrap(function) for function in (item.function, *fixtures)]
     if any(map(_asks_for_extras, own)):
         return True
-    helpers = {it.__qualname__ for function in own for it in _helpers(function, set()) if _asks_for_extras(it)}
-    files = [first_files.setdefault(helper, item.path) for helper in helpers]
+    files = [first_files.setdefault(name, item.path) for function in own for name in _asking_helpers(function)]
     return item.path in files
 
 
+@cache
 def _asks_for_extras(function: Any) -> bool:
     """Return whether a function itself calls `needs`, or imports a module of an extra."""
     used = {
@@ -110,11 +111,20 @@ def _codes_of(function: Any) -> Iterator[CodeType]:
         yield code
 
 
-def _helpers(function: Any, seen: set[Any]) -> Iterator[Any]:
-    """Return the functions of the tests that a function calls by their global names, directly or through others."""
-    for name in {name for code in _codes_of(function) for name in code.co_names}:
-        value = inspect.unwrap(function.__globals__.get(name))
-        if inspect.isfunction(value) and value not in seen and _TESTS in Path(value.__code__.co_filename).parents:
-            seen.add(value)
-            yield value
-            yield from _helpers(value, seen)
+@cache
+def _asking_helpers(function: Any) -> frozenset[str]:
+    """Return the names of the functions that ask for extras, of those that a function calls, also through others."""
+    waiting, seen = [function], {function}
+    while waiting:
+        called = _called(waiting.pop()) - seen
+        seen |= called
+        waiting += called
+    return frozenset(it.__qualname__ for it in seen - {function} if _asks_for_extras(it))
+
+
+@cache
+def _called(function: Any) -> frozenset[Any]:
+    """Return the functions of the tests that a function calls by their global names."""
+    names = {name for code in _codes_of(function) for name in code.co_names}
+    values = (inspect.unwrap(function.__globals__[name]) for name in names if name in function.__globals__)
+    return frozenset(it for it in values if inspect.isfunction(it) and _TESTS in Path(it.__code__.co_filename).parents)

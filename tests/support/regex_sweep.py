@@ -1,7 +1,7 @@
 """Measure every regular expression of packages on texts that provoke backtracking; run as a separate process.
 
-`python regex_sweep.py LENGTH LIMIT TEXTS PACKAGES` prints, for each package, the number of patterns and a list of what
-took longer than LIMIT seconds. Each pattern is tried on a seeded sample of TEXTS texts, or on all texts if it is 0.
+`python regex_sweep.py LENGTH LIMIT TEXTS SEED PACKAGES` prints, for each package, the number of patterns and a list of
+took longer than LIMIT seconds. Each pattern is tried on TEXTS texts chosen with SEED, or on all of them if TEXTS is 0.
 """
 
 import ast
@@ -16,6 +16,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
+
+from elt_llm_api.serve.ui.mounting import import_gradio
 
 _PIECES = (
     " ", "\n", "1", "1.", "1, ", ".", "- ", "-", "a", "A", "Aa Bb ", "a-", "a.", "(", "[1]", "<a ", "| ", "# a\n",
@@ -57,7 +59,8 @@ def _held(module: ModuleType) -> Iterator[tuple[str, "re.Pattern[Any]"]]:
 
 def _written(module: ModuleType) -> Iterator[tuple[str, "re.Pattern[Any]"]]:
     """Return the patterns that functions compile when they are called."""
-    for node in ast.walk(ast.parse(inspect.getsource(module) or "")):
+    source = inspect.getsource(module)
+    for node in ast.walk(ast.parse(source if "re." in source else "")):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
             continue
         owner, first = node.func.value, node.args[0]
@@ -116,7 +119,7 @@ def _slow(
                 signal.setitimer(signal.ITIMER_PROF, 0)
 
 
-def sweep(package: str, length: int, limit: float, sample: int) -> tuple[int, list[Found]]:
+def sweep(package: str, length: int, limit: float, sample: int, seed: int) -> tuple[int, list[Found]]:
     """Return the number of patterns, and those that took longer than `limit` CPU seconds for a text."""
 
     def too_long(*_: object) -> None:
@@ -127,13 +130,14 @@ def sweep(package: str, length: int, limit: float, sample: int) -> tuple[int, li
     patterns = list(patterns_of(package))
     sources = [inspect.getsource(module) for name, module in sys.modules.items() if name.startswith("elt_llm_")]
     called = _methods_called(sources)
-    chance = random.Random(7)  # noqa: S311 - repeatable, not secret
+    chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
     chosen = [chance.sample(texts, sample or len(texts)) for _ in patterns]
     slow = [_slow(place, it, tried, limit, called) for (place, it), tried in zip(patterns, chosen, strict=True)]
     return len(patterns), [found for every in slow for found in every]
 
 
 if __name__ == "__main__":
-    length, limit, sample, *packages = sys.argv[1:]
-    found = {package: sweep(package, int(length), float(limit), int(sample)) for package in packages}
+    length, limit, sample, seed, *packages = sys.argv[1:]
+    import_gradio()
+    found = {package: sweep(package, int(length), float(limit), int(sample), int(seed)) for package in packages}
     sys.stdout.write(json.dumps(found))

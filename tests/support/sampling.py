@@ -1,15 +1,20 @@
-"""Sample long test suites: a part of the cases in an ordinary run, all of them with `make test-full`."""
+"""Sample long test suites: a part of the cases in an ordinary run, all of them with `make test-full`.
+
+The part changes with each commit: successive commits take successive parts, so that after a few commits every case ran.
+SAMPLE=17 repeats the sample of a run that reported "sample 17".
+"""
 
 import os
 import random
+import subprocess
 from collections import defaultdict
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 import pytest
 
 FULL = os.environ.get("FULL") == "1"
-_SEED = 7
 Case = TypeVar("Case")
 
 
@@ -25,13 +30,43 @@ class MarkedTest(Protocol):
 Marked = TypeVar("Marked", bound=MarkedTest)
 
 
-def sampled(cases: Iterable[Case], count: int, seed: int | str = _SEED) -> list[Case]:
-    """Return `count` of the cases in their order, chosen by a fixed seed, or all of them if FULL is 1."""
+def _number_of_the_commit() -> int:
+    """Count the commits so far.
+
+    A shallow clone has only the last commits, so its number is made from the hash of the last one. Return 0 outside a
+    clone, or if git is not installed.
+    """
+    git = ["git", "-C", str(Path(__file__).parent)]
+    try:
+        asked = [*git, "rev-parse", "--is-shallow-repository", "HEAD"]
+        shallow, commit = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
+        if shallow == "true":
+            return int(commit[:8], 16)
+        counted = subprocess.run([*git, "rev-list", "--count", "HEAD"], capture_output=True, text=True, check=True)
+        return int(counted.stdout)
+    except (OSError, subprocess.CalledProcessError):
+        return 0
+
+
+# Workers and other processes that tests start get the number from the first process.
+SAMPLE = int(os.environ.setdefault("SAMPLE", "") or _number_of_the_commit())
+os.environ["SAMPLE"] = str(SAMPLE)
+
+
+def sampled(cases: Iterable[Case], count: int, name: str = "", number: int = SAMPLE) -> list[Case]:
+    """Return `count` of the cases in their order, or all of them if FULL is 1.
+
+    Samples with successive numbers are the parts of one shuffled sequence, until every case was in one of them; the
+    next ones are parts of another. `name` makes suites with equally many cases choose differently.
+    """
     every = list(cases)
     if FULL or len(every) <= count:
         return every
-    chosen = random.Random(seed).sample(range(len(every)), count)  # noqa: S311 - repeatable, not secret
-    return [every[number] for number in sorted(chosen)]
+    parts = -(-len(every) // count)
+    shuffled = list(range(len(every)))
+    random.Random(f"{name} {number // parts}").shuffle(shuffled)  # noqa: S311 - repeatable, not secret
+    start = number % parts * count
+    return [every[place] for place in sorted((shuffled + shuffled)[start : start + count])]
 
 
 def generated(count: int) -> int:
@@ -39,18 +74,19 @@ def generated(count: int) -> int:
     return count * 10 if FULL else count
 
 
-def unsampled(items: Iterable[Marked]) -> set[Marked]:
+def unsampled(items: Iterable[Marked], number: int = SAMPLE) -> set[Marked]:
     """Return the cases that an ordinary run leaves out: of each test marked `sampled(count)`, all but `count`.
 
-    The name of the test is the seed, so that the tests of a file choose different cases. A test that is named on the
-    command line with one case has no other cases, so the case runs.
+    Tests marked `sampled(count, "name")` with the same name are sampled together, as if they were cases of one test.
+    A test that is named on the command line with one case has no other cases, so the case runs.
     """
     families: dict[str, list[Marked]] = defaultdict(list)
+    counts: dict[str, int] = {}
     for item in sorted(items, key=lambda item: item.nodeid):
-        if item.get_closest_marker("sampled"):
-            families[item.nodeid.partition("[")[0]].append(item)
-    kept: set[Marked] = set()
-    for name, cases in families.items():
-        mark = cases[0].get_closest_marker("sampled")
-        kept.update(sampled(cases, mark.args[0] if mark else 0, name))
+        if mark := item.get_closest_marker("sampled"):
+            count, *names = mark.args
+            family = names[0] if names else item.nodeid.partition("[")[0]
+            families[family].append(item)
+            counts[family] = count
+    kept = {case for name, cases in families.items() for case in sampled(cases, counts[name], name, number)}
     return {case for cases in families.values() for case in cases} - kept

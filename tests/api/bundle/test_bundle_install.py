@@ -140,6 +140,7 @@ def test_a_bundle_installs_itself_with_the_standard_library_only_and_opens_no_so
     assert sorted(it.name for it in folder.iterdir()) == [".elt_llm", "config", "elt-llm", "models", "venv"]
 
 
+@pytest.mark.sampled(1, "installed bundle")
 def test_the_launcher_prefers_variables_that_the_user_sets(bundle: Path, tmp_path: Path) -> None:
     folder = tmp_path / "project"
     install_bundle(bundle, folder, silent)
@@ -148,6 +149,7 @@ def test_the_launcher_prefers_variables_that_the_user_sets(bundle: Path, tmp_pat
     assert json.loads(ran.stdout)["ELT_LLM_DATA_DIR"] == "/elsewhere"
 
 
+@pytest.mark.sampled(1, "installed bundle")
 def test_a_package_in_the_users_pythonpath_does_not_replace_a_package_of_the_bundle(
     bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,6 +250,7 @@ def test_installing_into_a_folder_that_is_not_empty_is_refused_and_changes_nothi
     assert [it.name for it in folder.iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.sampled(1, "installed bundle")
 def test_an_installation_removes_the_remains_of_a_killed_installation_and_starts_again(
     bundle: Path, tmp_path: Path
 ) -> None:
@@ -260,6 +263,7 @@ def test_an_installation_removes_the_remains_of_a_killed_installation_and_starts
     assert not (folder / UNFINISHED).exists()
 
 
+@pytest.mark.sampled(1, "installed bundle")
 def test_a_failed_installation_leaves_nothing_and_names_the_reason(parts: BundleParts, tmp_path: Path) -> None:
     write_bundle(parts, [write_wheel(tmp_path, "cp27-none-win32"), pip_wheel()], tmp_path / "tiny.pyz")
     assert "is not a supported wheel" in str(refused(tmp_path / "tiny.pyz", tmp_path / "project"))

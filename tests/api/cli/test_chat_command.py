@@ -85,6 +85,7 @@ def test_an_error_is_reported_and_the_conversation_continues(own_samples: Comman
     assert (lines.code, failed["error"]["type"], answered["asked"]) == (1, "UsageError", FIRST)
 
 
+@pytest.mark.sampled(1, "chat")
 def test_invalid_utf8_does_not_end_the_conversation(own_samples: CommandLine) -> None:
     ended = subprocess.run(
         command("chat", "-c", "samples", "--json"),
@@ -184,6 +185,7 @@ def test_a_conversation_can_switch_to_another_collection(own_samples: CommandLin
     assert "\nAnswered\n" in ended.out
 
 
+@pytest.mark.sampled(1, "chat")
 def test_chat_lines_fit_80_columns_and_ctrl_d_ends_the_chat(own_samples: CommandLine) -> None:
     line = command("chat", "-c", "samples")
     with in_terminal(own_samples.folder, line, columns=80) as (terminal, process):

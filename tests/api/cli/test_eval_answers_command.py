@@ -61,6 +61,7 @@ def test_gold_answers_are_looked_up_in_the_first_and_in_the_first_three_sentence
     assert shown.startswith("harbour: 2 questions with answers\nin the chunks read: 100.0%")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("mode", ["--gold-answers", "--refusals", "--profile=fast"])
 def test_progress_goes_to_stderr_only(dataset: Path, elt_llm: CommandLine, mode: str) -> None:
     printed = elt_llm("eval", dataset, mode)
@@ -114,6 +115,7 @@ def test_questions_about_foreign_subjects_can_come_from_another_question_set(
     assert ["foreign", "1"] in [line.split()[:2] for line in shown.splitlines()]
 
 
+@pytest.mark.sampled(1, "calibrated profile")
 def test_a_calibration_is_not_applied_to_a_profile_other_than_the_calibrated_one(own_samples: CommandLine) -> None:
     assert ask(own_samples)["calibration"] == "shipped"
     fitted = own_samples.done("eval", "--calibrate", "-c", "samples", "--questions", "60", "--json").json
@@ -126,6 +128,7 @@ def test_a_calibration_is_not_applied_to_a_profile_other_than_the_calibrated_one
     assert measured["kinds"].keys() == {"document removed", "foreign"}
 
 
+@pytest.mark.sampled(1, "calibrated profile")
 def test_the_status_command_shows_the_calibrated_profile_until_the_collection_changes(
     own_samples: CommandLine,
 ) -> None:

@@ -138,6 +138,7 @@ def test_a_terminal_shows_progress_rate_and_remaining_time(elt_llm: CommandLine)
     assert "60 ok" in shown
 
 
+@pytest.mark.sampled(1, "watch")
 def test_the_watch_option_reports_each_change_and_ends_on_an_interrupt(elt_llm: CommandLine) -> None:
     write_files(elt_llm.folder / "files", {"a.md": "# A\n\nAn anchor.\n"})
     with in_terminal(elt_llm.folder, command("ingest", "files", "-c", "all", "--watch")) as (terminal, process):
@@ -155,6 +156,7 @@ def test_the_watch_option_reports_each_change_and_ends_on_an_interrupt(elt_llm: 
         assert process.wait(10) == 130
 
 
+@pytest.mark.sampled(1, "watch")
 def test_the_watch_option_reloads_a_changed_job_file(project: CommandLine) -> None:
     write_files(project.folder, {"more/reef.md": "# Reef\n\nSharp.\n"})
     with in_terminal(project.folder, command("ingest", "--job", "notes", "--watch")) as (terminal, process):

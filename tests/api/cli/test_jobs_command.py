@@ -197,7 +197,7 @@ def _wait_for(path: Path, lines: int) -> None:
     pytest.fail(f"{path} never had {lines} lines")
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(1, "running job")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_job_stops_at_once_and_keeps_the_rows_made_so_far(
     number: signal.Signals, code: int, loaded: LoadedSettings
@@ -217,6 +217,7 @@ def test_an_interrupted_job_stops_at_once_and_keeps_the_rows_made_so_far(
     assert any(f"6 rows, {6 - kept} generated, {kept} kept" in out for kept in (1, 2, 3)), out
 
 
+@pytest.mark.sampled(1, "running job")
 def test_a_second_run_of_a_job_is_refused_while_the_first_is_running(
     loaded: LoadedSettings, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -108,6 +108,7 @@ def test_a_trace_contains_chunk_names_only_with_the_explain_option(samples: Comm
     assert [stage["name"] for stage in explained["trace"]["stages"]] == [*names, "explain"]
 
 
+@pytest.mark.sampled(1, "terminal")
 def test_output_to_a_file_has_no_colours_and_80_columns(samples: CommandLine) -> None:
     environment = {**FAKE, "COLUMNS": "", "ELT_LLM_DATA_DIR": str(samples.folder / ".elt_llm")}
     ended = run_process("search", QUESTION, "-c", "samples", "--explain", folder=samples.folder, **environment)
@@ -141,6 +142,7 @@ def test_the_routing_table_lists_searched_collections_first() -> None:
     assert "and 10 more" in lines
 
 
+@pytest.mark.sampled(1, "terminal")
 @pytest.mark.parametrize(("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_headings_are_bold_in_a_terminal_unless_the_variable_no_color_is_set(
     environment: dict[str, str], coloured: bool, samples: CommandLine

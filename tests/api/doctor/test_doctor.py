@@ -16,10 +16,11 @@ Doctor = Callable[..., dict[str, dict[str, str]]]
 
 @pytest.fixture
 def doctor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Doctor:
-    """Run `elt-llm doctor` in an empty folder and return the verdicts by check."""
+    """Run `elt-llm doctor` in an empty folder with the fake embedding model; return the verdicts by check."""
 
     def examine(*arguments: str, code: int = 0, **environment: str) -> dict[str, dict[str, str]]:
-        assert run(["doctor", "--json", *arguments], environment, tmp_path) == code
+        fake = {"ELT_LLM_EMBEDDING__PROVIDER": "fake"}
+        assert run(["doctor", "--json", *arguments], {**fake, **environment}, tmp_path) == code
         document = json.loads(capsys.readouterr().out)
         assert document["ok"] is (code == 0)
         return {check["name"]: check for check in document["checks"]}
@@ -33,7 +34,7 @@ def configure(folder: Path, text: str) -> None:
 
 
 def test_a_fresh_installation_is_healthy_and_nothing_is_written(doctor: Doctor, tmp_path: Path) -> None:
-    checks = doctor()
+    checks = doctor(ELT_LLM_EMBEDDING__PROVIDER="embedded")
     assert len(checks) >= 15
     assert not [check for check in checks.values() if check["outcome"] == "FAIL"]
     assert list(tmp_path.iterdir()) == []

@@ -21,10 +21,10 @@ EMBEDS = {"ELT_LLM_EMBEDDING__PROVIDER": "ollama"}
 
 @pytest.fixture
 def doctor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Doctor:
-    """Run `elt-llm doctor` in an empty folder and return the verdicts by check."""
+    """Run `elt-llm doctor` in an empty folder with the fake embedding model; return the verdicts by check."""
 
     def examine(code: int = 0, **environment: str) -> dict[str, dict[str, str]]:
-        assert run(["doctor", "--json"], environment, tmp_path) == code
+        assert run(["doctor", "--json"], {"ELT_LLM_EMBEDDING__PROVIDER": "fake", **environment}, tmp_path) == code
         return {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
 
     return examine

@@ -16,7 +16,9 @@ def look(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Look:
     """Return the verdict of the reranker check with these query settings."""
 
     def of(code: int = 0, **query: str) -> dict[str, str]:
-        environment = {f"ELT_LLM_QUERY__{key.upper()}": value for key, value in query.items()}
+        environment = {"ELT_LLM_EMBEDDING__PROVIDER": "fake"} | {
+            f"ELT_LLM_QUERY__{key.upper()}": value for key, value in query.items()
+        }
         assert run(["doctor", "--json"], environment, tmp_path) == code
         checks: list[dict[str, str]] = json.loads(capsys.readouterr().out)["checks"]
         return next(check for check in checks if check["name"] == "reranker")

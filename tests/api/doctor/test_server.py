@@ -13,7 +13,8 @@ from elt_llm_core.state.keys import KeyTable
 
 
 def verdicts(folder: Path, **environment: str) -> dict[str, CheckVerdict]:
-    return examine(DoctorFacts(environment, load_settings(None, environment, folder), None))
+    given = {"ELT_LLM_EMBEDDING__PROVIDER": "fake", **environment}
+    return examine(DoctorFacts(given, load_settings(None, given, folder), None))
 
 
 def test_a_missing_extra_is_reported_with_the_command_that_installs_it() -> None:

@@ -1,9 +1,13 @@
 """Each test file gets its own copy of the samples, because servers write into their data directory."""
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
+from elt_llm_api.serve.ui.mounting import _StublessFinder
+
+sys.meta_path.insert(0, _StublessFinder())  # tests that import Gradio do so without its stub files, as the server does
 
 
 @pytest.fixture(scope="module")

@@ -41,6 +41,7 @@ def written_by(model: ModelHttpServer) -> dict[str, str]:
     }
 
 
+@pytest.mark.sampled(1, "shutdown")
 def test_a_second_signal_stops_the_server_at_once(own_samples: CommandLine, tmp_path: Path) -> None:
     with amid_an_answer(own_samples.folder, tmp_path) as (running, answer):
         running.process.send_signal(signal.SIGINT)
@@ -50,6 +51,7 @@ def test_a_second_signal_stops_the_server_at_once(own_samples: CommandLine, tmp_
             answer.result()
 
 
+@pytest.mark.sampled(1, "shutdown")
 def test_ctrl_c_while_the_fork_server_of_jobs_loads_its_modules_prints_no_traceback(
     own_samples: CommandLine, tmp_path: Path
 ) -> None:

@@ -100,6 +100,7 @@ def test_a_language_model_is_called_once_for_each_field(loaded: LoadedSettings) 
     assert "do not support" in cell["note"]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("reply", "verdict", "method"),
     [

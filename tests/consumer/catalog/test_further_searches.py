@@ -96,6 +96,7 @@ def test_a_row_that_was_made_with_further_searches_is_reused_until_its_collectio
     assert _run(loaded, SearchingLLM()).spent.calls > 0
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("job", "settings"),
     [(JOB.replace("search_again: true", "search_again: false"), ""), (JOB, "answer: {further_steps: 0}\n")],
@@ -109,6 +110,7 @@ def test_the_language_model_chooses_no_search_if_the_setting_is_off_or_allows_no
     assert _rules(loaded)["method"] == "extractive"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("step", ["DONE", "I do not know.", "KEYWORD: zeppelin"])
 def test_the_first_text_of_a_field_is_kept_if_a_further_search_finds_nothing(step: str, tmp_path: Path) -> None:
     loaded = _project(tmp_path)

@@ -73,7 +73,7 @@ def test_the_key_of_a_term_keeps_an_ending_that_only_looks_like_a_plural(word: s
     assert term_key(word) == (word.lower(),)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "unit",
     [

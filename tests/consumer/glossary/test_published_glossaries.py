@@ -65,6 +65,7 @@ def _has_first_sentence(meaning: str, terms: list[MergedTerm]) -> bool:
     return any(sum(word in own for word in words) >= 0.8 * len(words) for term in terms for own in _meanings(term))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("folder", "name", "reader"), TEXTS)
 def test_most_definitions_of_published_glossaries_are_found_with_verbatim_quotes(
     datasets: Path, folder: str, name: str, reader: type[DocumentReader]
@@ -86,7 +87,7 @@ def test_most_definitions_of_published_glossaries_are_found_with_verbatim_quotes
     assert sum(_has_first_sentence(gold[term], found[term]) for term in defined) >= 0.9 * len(defined)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("folder", "name", "reader"), TEXTS)
 def test_missed_entries_of_a_published_glossary_are_reported_if_only_abbreviations_are_read(
     datasets: Path, folder: str, name: str, reader: type[DocumentReader]

@@ -125,6 +125,7 @@ def test_a_replay_reports_a_missing_job_file_or_collection(loaded: LoadedSetting
     assert not replayed.holds
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("content", [b"", b"{}", b'{"format": 1}', b"\xff"])
 def test_a_file_that_is_not_a_receipt_is_refused(content: bytes, loaded: LoadedSettings) -> None:
     _receipt(loaded).write_bytes(content)

@@ -93,6 +93,7 @@ def test_a_document_whose_vector_is_lost_everywhere_must_be_ingested_again(made:
     assert published(made.data_dir)[1] == before - {lost.path}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("start", "size"), [(0, 16), (0, 100), (20, 1), (100, 64), (100, 3900), (0, 4096)])
 @pytest.mark.parametrize("backup", [True, False])
 def test_no_row_is_lost_if_the_beginning_of_the_store_file_is_damaged(

@@ -91,6 +91,7 @@ def test_verification_reports_no_damage_for_an_unchanged_collection(made: Stored
         assert find_damage(store.database) == []
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("harm", HARMS)
 @pytest.mark.parametrize("pattern", FILES)
 def test_deleted_truncated_and_altered_files_of_every_type_are_reported(

@@ -259,7 +259,7 @@ FILE = st.sampled_from([f"{name}.md" for name in SHARES] + [f"other-{number}.md"
 CONDITION = st.tuples(st.lists(FILE, max_size=5, unique=True), st.booleans())
 
 
-@settings(max_examples=300 if FULL else 25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300 if FULL else 12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     conditions=st.lists(CONDITION, min_size=1, max_size=3),
     number=st.integers(0, 50),

@@ -112,7 +112,7 @@ def _contents(generation: Generation) -> dict[str, Any]:
     }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("graph_from", [10, 50_000])
 @pytest.mark.parametrize("seed", range(20 if FULL else 2))
 def test_a_generation_updated_from_the_previous_one_equals_a_generation_built_from_the_store(
@@ -214,7 +214,7 @@ def _files_with(folder: Path, traces: Sequence[bytes]) -> set[str]:
     return {name for name, content in contents.items() if any(trace in content for trace in traces)}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "name",
     ["ids.npy", "vectors.npy", "changed_vectors.npy", "vector_rows.npy", "digests.npy", "usearch/graph.usearch"],

@@ -66,6 +66,7 @@ def written(
         return complete(llm, QUESTION)
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("provider", PATHS)
 @pytest.mark.parametrize(("fault", "error", "cure"), FAILURES, ids=[fault.name for fault, *_ in FAILURES])
 def test_each_type_of_model_server_failure_soon_raises_its_own_error(

@@ -44,6 +44,7 @@ def asked(llm: LLM) -> LlmCompletion:
     return complete(llm, MESSAGES)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("provider", PATHS)
 @pytest.mark.parametrize("cut", [Fault.CUT_5, Fault.CUT_10, Fault.CUT_20, Fault.CUT_50, Fault.PROMPT_CUT])
 def test_a_prompt_that_a_server_truncates_by_any_amount_raises_prompt_too_long(provider: str, cut: Fault) -> None:
@@ -54,6 +55,7 @@ def test_a_prompt_that_a_server_truncates_by_any_amount_raises_prompt_too_long(p
     assert f"{provider}.context_window" in caught.value.hint
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("provider", PATHS)
 @pytest.mark.parametrize("cuts", ["to the window", "to half of it", "oldest messages first"])
 @pytest.mark.parametrize("share", [0.5, 0.8, 0.9, 0.95, 0.97])

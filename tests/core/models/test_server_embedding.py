@@ -57,6 +57,7 @@ def embedded(provider: str, server: ModelHttpServer, texts: list[str], **section
         return model.embed_texts(texts)
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("provider", PATHS)
 @pytest.mark.parametrize(("fault", "error", "words"), FAILURES, ids=[fault.name for fault, *_ in FAILURES])
 def test_each_type_of_embedding_server_failure_raises_its_own_error(

@@ -49,6 +49,7 @@ def _read(path: Path) -> ParsedDocument:
     return reader.read(path)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("one", FORMATS)
 @pytest.mark.parametrize("other", FORMATS)
 def test_a_document_has_the_same_sentences_in_every_file_format(
@@ -94,6 +95,7 @@ def _plain(blocks: list[tuple[bool, str]]) -> str:
     return "\n\n".join(text for _, text in blocks)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("suffix", [".org", ".rtf", ".doc", ".eml", ".msg"])
 def test_a_book_converted_to_another_format_has_the_same_sentences_as_the_original(
     datasets: Path, tmp_path: Path, show: Show, suffix: str

@@ -82,7 +82,7 @@ def test_more_than_100_documents_of_more_than_25_formats_are_found_after_one_ing
     assert [name for name, sentence in sentences.items() if sentence not in text] == []
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("suffix", sorted(FURTHER))
 def test_a_worker_returns_the_same_document_as_the_reader(docs: Path, pool: ParsePool, suffix: str) -> None:
     path = docs / f"file{suffix}"
@@ -92,6 +92,7 @@ def test_a_worker_returns_the_same_document_as_the_reader(docs: Path, pool: Pars
     assert pool.read(ParseRequest(path)) == reader.read(path)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("suffix", PICTURE_SUFFIXES)
 def test_the_words_in_a_picture_are_read_or_a_note_states_why_not(docs: Path, pool: ParsePool, suffix: str) -> None:
     path = docs / f"scan{suffix}"

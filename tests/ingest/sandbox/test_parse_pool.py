@@ -40,6 +40,7 @@ def pool() -> Iterator[ParsePool]:
         yield opened
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("suffix", sorted(SAMPLES))
 def test_a_worker_returns_the_same_document_as_the_reader(suffix: str, pool: ParsePool, write: Write) -> None:
     path = write(f"sample{suffix}", SAMPLES[suffix])
@@ -110,6 +111,7 @@ def test_a_file_that_takes_too_much_processor_time_is_reported(write: Write) -> 
         assert reason_for(pool, write("endless.pdf", ENDLESS_PDF)) == "took more than 1 s of processor time to read"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("first", [True, False])
 def test_a_file_that_takes_too_much_memory_is_reported(first: bool, write: Write) -> None:
     large, good = write("large.txt", b"word " * 40_000_000), write("a.txt", b"word")

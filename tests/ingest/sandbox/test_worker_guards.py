@@ -134,6 +134,7 @@ def test_a_process_that_gave_up_write_access_cannot_change_files_or_signal_other
     assert (tmp_path / "kept" / "a.txt").read_text() == "word"
 
 
+@pytest.mark.sampled(2, "worker guards")
 @linux
 def test_a_worker_process_dies_with_its_parent(parent: tuple[subprocess.Popen[str], int]) -> None:
     process, worker = parent
@@ -142,6 +143,7 @@ def test_a_worker_process_dies_with_its_parent(parent: tuple[subprocess.Popen[st
     assert wait_until(lambda: not runs(worker), 5)
 
 
+@pytest.mark.sampled(2, "worker guards")
 @linux
 def test_an_interrupted_parent_and_its_workers_end_within_two_seconds(
     parent: tuple[subprocess.Popen[str], int],
@@ -160,6 +162,7 @@ def test_a_worker_ignores_interrupts(worker: int) -> None:
     assert runs(worker)
 
 
+@pytest.mark.sampled(2, "worker guards")
 def test_the_memory_limit_of_a_worker_does_not_count_the_memory_of_its_parent(tmp_path: Path) -> None:
     script = """
 import sys

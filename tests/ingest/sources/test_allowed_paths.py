@@ -181,6 +181,7 @@ def _outside(paths: list[str], project: JobProject) -> list[str]:
     return [path for path in paths if path.startswith(forbidden) and path != own]
 
 
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_request_with_a_hostile_path_reads_no_file_outside_the_allowed_folders(
     name: str, project: JobProject, opened_paths: OpenedPaths

@@ -86,6 +86,7 @@ def _outcomes(report: IngestReport) -> dict[str, str]:
     return {outcome.path: outcome.status for outcome in report.files}
 
 
+@pytest.mark.sampled(2, "reader as a source")
 def test_the_documents_of_a_reader_are_ingested_under_their_ids(tmp_path: Path) -> None:
     report = _run(tmp_path, "Shelf")
     assert _outcomes(report) == {f"reader://shelf_readers:Shelf/{name}": "ok" for name in ("apple", "pear")}
@@ -93,6 +94,7 @@ def test_the_documents_of_a_reader_are_ingested_under_their_ids(tmp_path: Path) 
     assert (set(_outcomes(again).values()), again.published) == ({"unchanged"}, False)
 
 
+@pytest.mark.sampled(2, "reader as a source")
 def test_a_document_that_the_reader_no_longer_returns_is_removed(tmp_path: Path) -> None:
     _run(tmp_path, "Shelf")
     report = _run(tmp_path, "Shelf", load_data={"names": ["pear"]})
@@ -100,7 +102,7 @@ def test_a_document_that_the_reader_no_longer_returns_is_removed(tmp_path: Path)
     assert report.documents == 1
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("reader", "message"),
     [
@@ -120,17 +122,20 @@ def test_a_llama_index_reader_that_fails_is_reported_with_the_reason(tmp_path: P
     assert SECRET not in str(failed.value)
 
 
+@pytest.mark.sampled(2, "reader as a source")
 def test_the_documents_of_a_reader_are_kept_when_the_reader_fails_later(tmp_path: Path) -> None:
     _run(tmp_path, "Shelf")
     report = _run(tmp_path, "Shelf", load_data={"unknown": 1})
     assert (_outcomes(report), report.documents) == ({"reader://shelf_readers:Shelf/": "failed"}, 2)
 
 
+@pytest.mark.sampled(2, "reader as a source")
 def test_a_document_above_the_size_limit_fails_without_affecting_other_documents(tmp_path: Path) -> None:
     outcomes = _outcomes(_run(tmp_path, "Large"))
     assert outcomes == {"reader://shelf_readers:Large/large": "failed", "reader://shelf_readers:Large/small": "ok"}
 
 
+@pytest.mark.sampled(2, "reader as a source")
 def test_the_arguments_of_a_reader_are_neither_stored_nor_reported(tmp_path: Path) -> None:
     report = _run(tmp_path, "Shelf")
     stored = [path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file()]
@@ -138,6 +143,7 @@ def test_the_arguments_of_a_reader_are_neither_stored_nor_reported(tmp_path: Pat
     assert not any(SECRET.encode() in content for content in stored)
 
 
+@pytest.mark.sampled(2, "reader as a source")
 def test_a_job_names_a_reader_class_and_its_arguments(tmp_path: Path) -> None:
     project = JobProject(tmp_path)
     project.job("a", "collection: a\nreader: shelf_readers:Shelf\narguments: {load_data: {names: [fig]}}\n")
@@ -145,6 +151,7 @@ def test_a_job_names_a_reader_class_and_its_arguments(tmp_path: Path) -> None:
     assert _outcomes(report) == {"reader://shelf_readers:Shelf/fig": "ok"}
 
 
+@pytest.mark.sampled(2, "reader as a source")
 def test_a_job_names_a_reader_by_its_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed = tmp_path / "packages" / "shelf_readers-1.0.dist-info"
     installed.mkdir()

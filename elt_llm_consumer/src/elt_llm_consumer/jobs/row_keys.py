@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +105,7 @@ def _strings_in(value: object) -> Iterator[str]:
             yield from _strings_in(inner)
 
 
+@cache
 def code_hash() -> str:
     """Return the SHA-256, as 64 hex digits, of the source files and word lists that rows depend on."""
     digest = hashlib.sha256()

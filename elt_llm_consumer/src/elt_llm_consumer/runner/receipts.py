@@ -4,6 +4,7 @@ import importlib.metadata
 import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -101,8 +102,9 @@ def receipt_documents(context: JobContext) -> tuple[ReceiptDocument, ...]:
     return tuple(ReceiptDocument.model_validate(it, from_attributes=True) for it in ordered)
 
 
-def installed_versions() -> dict[str, str]:
-    """Return the versions of Python, the program, and the libraries that affect results."""
+@cache
+def installed_versions() -> Mapping[str, str]:
+    """Return the versions of Python, the program, and the libraries that affect results, read once per process."""
     ours = {_SOURCES: code_hash()[:_SHORT_HASH]}
     libraries = {it: importlib.metadata.version(it) for it in (*OUR_PACKAGES, *_LIBRARIES)}
     return {"python": platform.python_version(), **libraries, **ours}

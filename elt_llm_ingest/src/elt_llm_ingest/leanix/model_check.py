@@ -1,5 +1,6 @@
 """Check the enterprise models of a collection, by themselves or by comparison with an inventory."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -175,7 +176,7 @@ def check_models(store: "Store", collection: str, against: str = "") -> tuple[tu
     """Check a collection's enterprise models. Return sentences for the report, and the ModelReport as JSON values.
 
     The JSON values are None if the collection has no enterprise model. `against` names another collection that has the
-    inventory. If a collection cannot be opened, a sentence reports this, since the ingest itself has succeeded.
+    inventory. If a collection cannot be read, a sentence reports this, since the ingest itself has succeeded.
     """
     models, inventories, trouble = _collection_artefacts(store, collection)
     if not models:
@@ -188,12 +189,13 @@ def check_models(store: "Store", collection: str, against: str = "") -> tuple[tu
 
 
 def _collection_artefacts(store: "Store", collection: str) -> tuple[list[Any], list[Any], tuple[str, ...]]:
-    # This import is slow, and readers in worker processes import this module.
-    from elt_llm_core.collection.lifecycle import open_generation
-
+    """Return the models and inventories of the published documents, or why there are none that can be read."""
     try:
-        with open_generation(store, collection) as generation:
-            models, inventories = generation.artefacts("enterprise_model"), generation.artefacts("inventory")
+        record = store.collections.get(collection)
+        if record.published is None:
+            return [], [], (f"The model was not checked against '{collection}': nothing is published yet.",)
+        stored = store.documents.artefacts(store.generations.versions(record.id, record.published))
     except EltError as error:
         return [], [], (f"The model was not checked against '{collection}': {error} {error.hint}".rstrip(),)
-    return list(models.values()), list(inventories.values()), ()
+    models = [json.loads(content) for name, _, content in stored if name == "enterprise_model"]
+    return models, [json.loads(content) for name, _, content in stored if name == "inventory"], ()

@@ -71,6 +71,7 @@ def submitted(client: httpx.Client) -> str:
     return str(client.post("/v1/ingest", json={"collection": "notes", "paths": ["docs"]}).json()["id"])
 
 
+@pytest.mark.sampled(1, "killed server")
 def test_an_ingest_stops_when_its_server_is_killed_and_the_next_server_finishes_the_ingest(
     project: Path, expected: str
 ) -> None:
@@ -96,6 +97,7 @@ def test_an_ingest_stops_when_its_server_is_killed_and_the_next_server_finishes_
         assert collection_hash(server_after.client, identity) == expected
 
 
+@pytest.mark.sampled(1, "killed server")
 def test_an_ingest_that_dies_with_its_server_is_started_again(project: Path, expected: str) -> None:
     with serving(project, **{FAILPOINT_VARIABLE: "index-before:1:hang"}) as (server, client):
         identity = submitted(client)

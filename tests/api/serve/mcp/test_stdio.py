@@ -89,6 +89,7 @@ def test_an_agent_uses_the_tools_through_its_own_process(project: Path) -> None:
     assert ProcessAgent(project, EXTRACTIVE).with_client(work)["verbatim"]
 
 
+@pytest.mark.sampled(2, "stdio")
 def test_stdout_carries_only_the_protocol_while_an_ingest_prints_warnings(project: Path) -> None:
     noisy = {**MAY_INGEST, "PYTHONWARNINGS": "always", "PYTHONVERBOSE": ""}
     with running(project, "-vv", environment=noisy) as process:
@@ -113,6 +114,7 @@ def test_stdout_carries_only_the_protocol_while_an_ingest_prints_warnings(projec
     assert "DEBUG" in err
 
 
+@pytest.mark.sampled(2, "stdio")
 def test_text_printed_by_libraries_or_by_an_abandoned_call_does_not_reach_stdout(project: Path) -> None:
     """One library prints, and another one writes to the file descriptor. The end of input abandons the second call."""
     noise = (
@@ -153,6 +155,7 @@ def test_text_printed_by_libraries_or_by_an_abandoned_call_does_not_reach_stdout
     assert process.returncode == 0
 
 
+@pytest.mark.sampled(2, "stdio")
 def test_the_server_process_survives_invalid_input_lines_and_ends_when_its_input_ends(project: Path) -> None:
     with running(project) as process:
         assert process.stdin
@@ -164,7 +167,7 @@ def test_the_server_process_survives_invalid_input_lines_and_ends_when_its_input
     assert (process.returncode, out) == (0, "")
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(2, "stdio")
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_the_server_process_ends_on_a_signal(project: Path, sent: signal.Signals, code: int) -> None:
     with running(project) as process:
@@ -191,6 +194,7 @@ def test_agents_can_ingest_only_if_agents_may_ingest_is_set_and_roots_names_fold
     require_ingest_permission(load_settings(None, MAY_INGEST, tmp_path))
 
 
+@pytest.mark.sampled(2, "stdio")
 def test_an_empty_data_directory_is_reported_with_a_message(tmp_path: Path) -> None:
     async def ask(client: Client) -> str:
         assert answered(await client.call_tool("list_collections", {}))["collections"] == []

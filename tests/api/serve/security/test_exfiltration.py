@@ -1,5 +1,7 @@
 """Forty documents ask to send their secret away, and the model obeys. No stream and no page sends the secret.
 
+An ordinary run asks about a part of them, another part with each commit.
+
 The user interface has the same test in ../ui/test_exfiltration.py.
 """
 
@@ -17,7 +19,7 @@ from sampling import sampled
 from served.hostile_server import HostileServer, hostile_server
 
 RENDERER = MarkdownIt("gfm-like", {"html": True, "linkify": True})
-PLACES = range(len(WAYS_OUT))
+PLACES = sampled(range(len(WAYS_OUT)), 16)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +40,7 @@ def streamed(hostile: HostileServer, place: int) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def answers(hostile: HostileServer) -> list[list[tuple[str, str]]]:
-    """Return the streamed text of the answer to each of the forty questions."""
+    """Return the streamed text of the answer to each question of the sample."""
     return [streamed(hostile, place) for place in PLACES]
 
 
@@ -58,19 +60,19 @@ def is_harmless(markdown: str) -> bool:
 def test_the_fake_model_obeys_the_instructions_of_every_hostile_document(
     hostile: HostileServer, answers: list[list[tuple[str, str]]]
 ) -> None:
-    assert len(answers) == 40
-    assert set(hostile.model.obeyed) == set(map(way_out, PLACES)), "else nothing is tried here"
+    assert len(answers) == len(PLACES)
+    assert set(hostile.model.obeyed) >= set(map(way_out, PLACES)), "else nothing is tried here"
     assert all(SECRET in "".join(pieces_of(events)) for events in answers)
 
 
 def test_most_attack_texts_would_succeed_without_the_defences() -> None:
-    assert sum(not is_harmless(way_out(place)) for place in PLACES) >= 30
+    assert sum(not is_harmless(way_out(place)) for place in range(len(WAYS_OUT))) >= 30
 
 
 def test_no_intermediate_state_of_a_stream_shows_an_address_that_a_browser_would_request(
     answers: list[list[tuple[str, str]]],
 ) -> None:
-    for events in sampled(answers, 12):
+    for events in sampled(answers, 8):
         safe, shown = SafeMarkdown(), ""
         characters = "".join(pieces_of(events))
         for number, character in enumerate(characters):
@@ -94,7 +96,7 @@ def test_no_displayed_chunk_has_an_address_that_a_browser_would_request(answers:
 @pytest.mark.faults
 def test_the_web_page_shows_all_forty_hostile_answers_without_external_requests(hostile: HostileServer) -> None:
     with open_browser() as browser, web_chat(browser, hostile.origin, hostile.server.address) as chat:
-        for place in sampled(PLACES, 8):
+        for place in sampled(PLACES, 6):
             assert "stored at some degrees" in chat.ask(question_about(place))
         assert SECRET in chat.page.locator("#turns").inner_text(), "callers who may read it see it"
         assert chat.elsewhere == []

@@ -267,6 +267,7 @@ def _event_value(kind: str, text: str) -> Any:
     }.get(kind)
 
 
+@pytest.mark.sampled(1)
 def test_no_event_of_the_web_page_reveals_data_of_another_tenant(tenants: Tenants) -> None:
     needs("gradio")
     chance = random.Random(51)  # noqa: S311 - repeatable, not secret

@@ -54,7 +54,7 @@ def use_health(page: Page) -> None:
 USES = {"Ask": use_ask, "Inspect": use_inspect, "Documents": use_documents, "Health": use_health}  # Jobs: see its tests
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("tab", USES)
 def test_axe_finds_no_serious_issue_on_any_tab(ui: Interface, tab: str, dark: bool) -> None:

@@ -75,6 +75,7 @@ def ask(page: Page, question: str) -> None:
     box.press("Enter")
 
 
+@pytest.mark.sampled(8, "ask tab")
 def test_an_answer_shows_source_cards_with_the_cited_words(visit: tuple[Page, PageTraffic]) -> None:
     page, _ = visit
     ask(page, QUESTION)
@@ -87,6 +88,7 @@ def test_an_answer_shows_source_cards_with_the_cited_words(visit: tuple[Page, Pa
     expect(page.locator("#source-2")).to_have_count(0)
 
 
+@pytest.mark.sampled(8, "ask tab")
 def test_an_example_question_made_from_the_documents_is_asked_with_one_click(visit: tuple[Page, PageTraffic]) -> None:
     page, _ = visit
     expect(page.locator("#sources")).to_be_hidden()
@@ -97,6 +99,7 @@ def test_an_example_question_made_from_the_documents_is_asked_with_one_click(vis
     expect(page.locator("#status")).to_have_text(re.compile("Answered|No answer"))
 
 
+@pytest.mark.sampled(8, "ask tab")
 def test_a_source_opens_with_the_cited_words_highlighted(visit: tuple[Page, PageTraffic]) -> None:
     page, _ = visit
     ask(page, QUESTION)
@@ -128,6 +131,7 @@ def test_a_click_on_a_citation_in_the_answer_opens_the_document_beside_the_answe
     expect(opened).to_be_hidden()
 
 
+@pytest.mark.sampled(8, "ask tab")
 def test_a_citation_of_an_earlier_answer_still_opens_its_source(visit: tuple[Page, PageTraffic]) -> None:
     page, _ = visit
     ask(page, QUESTION)
@@ -154,6 +158,7 @@ def test_text_is_shown_while_the_model_writes_and_the_ask_button_turns_into_stop
     assert becomes_true(lambda: threads_named("model") == 0), "the model still runs"
 
 
+@pytest.mark.sampled(8, "ask tab")
 def test_a_question_whose_model_fails_shows_the_reason_without_sources(
     visit: tuple[Page, PageTraffic], model: AnsweringServer
 ) -> None:
@@ -165,6 +170,7 @@ def test_a_question_whose_model_fails_shows_the_reason_without_sources(
     expect(page.locator("#sources")).to_be_hidden()
 
 
+@pytest.mark.sampled(8, "ask tab")
 def test_leaving_the_page_stops_the_language_model(ui: Interface, model: AnsweringServer) -> None:
     model.model.faults.plan(CHAT, Fault.ENDLESS)
     with ui.visited() as (page, _):
@@ -174,6 +180,7 @@ def test_leaving_the_page_stops_the_language_model(ui: Interface, model: Answeri
     assert becomes_true(lambda: threads_named("model") == 0), "the model still runs"
 
 
+@pytest.mark.sampled(8, "ask tab")
 def test_a_follow_up_question_is_added_to_the_conversation_and_the_conversation_can_be_reopened(
     visit: tuple[Page, PageTraffic], model: AnsweringServer
 ) -> None:
@@ -194,6 +201,7 @@ def test_a_follow_up_question_is_added_to_the_conversation_and_the_conversation_
     assert latest["turns"] == 2
 
 
+@pytest.mark.sampled(8, "ask tab")
 def test_hebrew_is_written_from_the_right_to_the_left(visit: tuple[Page, PageTraffic]) -> None:
     page, _ = visit
     ask(page, "מה הקנס על איחור?")
@@ -237,6 +245,7 @@ def test_a_browser_shows_every_character_of_questions_and_quoted_answers_and_the
     assert [text.split() for text in questions] == expected
 
 
+@pytest.mark.sampled(8, "ask tab")
 def test_a_rating_of_an_answer_is_stored_with_its_conversation_turn(
     visit: tuple[Page, PageTraffic], model: AnsweringServer
 ) -> None:
@@ -250,6 +259,7 @@ def test_a_rating_of_an_answer_is_stored_with_its_conversation_turn(
     assert given["turn"] == 1
 
 
+@pytest.mark.sampled(8, "ask tab")
 def test_the_answer_with_its_sources_can_be_copied_as_text(visit: tuple[Page, PageTraffic]) -> None:
     page, _ = visit
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -262,6 +272,7 @@ def test_the_answer_with_its_sources_can_be_copied_as_text(visit: tuple[Page, Pa
     assert "(handbook.pdf)" in text
 
 
+@pytest.mark.sampled(8, "ask tab")
 def test_an_answer_can_be_asked_for_again_and_replaces_the_former_answer(
     visit: tuple[Page, PageTraffic], model: AnsweringServer
 ) -> None:
@@ -280,6 +291,7 @@ def test_an_answer_can_be_asked_for_again_and_replaces_the_former_answer(
     expect(page.locator("#conversation .user .prose")).to_have_count(1)
 
 
+@pytest.mark.sampled(8, "ask tab")
 def test_the_last_question_can_be_edited_and_its_new_answer_replaces_the_old(
     visit: tuple[Page, PageTraffic], model: AnsweringServer
 ) -> None:
@@ -296,6 +308,7 @@ def test_the_last_question_can_be_edited_and_its_new_answer_replaces_the_old(
     assert (latest["turns"], latest["title"]) == (1, QUESTION)
 
 
+@pytest.mark.sampled(8, "ask tab")
 def test_a_conversation_is_exported_as_markdown_with_its_citations(visit: tuple[Page, PageTraffic]) -> None:
     page, _ = visit
     ask(page, QUESTION)
@@ -308,6 +321,7 @@ def test_a_conversation_is_exported_as_markdown_with_its_citations(visit: tuple[
     assert "(handbook.pdf, page " in text
 
 
+@pytest.mark.sampled(8, "ask tab")
 def test_a_printed_conversation_consists_of_the_answers_with_their_citations(visit: tuple[Page, PageTraffic]) -> None:
     page, _ = visit
     ask(page, QUESTION)
@@ -319,6 +333,7 @@ def test_a_printed_conversation_consists_of_the_answers_with_their_citations(vis
         expect(page.locator(part)).to_be_hidden()
 
 
+@pytest.mark.sampled(8, "ask tab")
 def test_a_file_dropped_into_the_question_box_is_read_and_answers_the_question(
     a_browser: Browser, sample_folder: Path, tmp_path: Path
 ) -> None:
@@ -340,6 +355,7 @@ def test_a_file_dropped_into_the_question_box_is_read_and_answers_the_question(
         expect(page.locator("#documents-table")).to_contain_text("founding.md")
 
 
+@pytest.mark.sampled(8, "ask tab")
 def test_a_refused_file_stays_in_the_question_box_with_the_reason(
     visit: tuple[Page, PageTraffic], tmp_path: Path
 ) -> None:
@@ -361,6 +377,7 @@ def test_a_refused_file_stays_in_the_question_box_with_the_reason(
     expect(page.get_by_role("listitem", name="File thumbnail")).to_be_visible()
 
 
+@pytest.mark.sampled(8, "ask tab")
 def test_a_question_that_the_documents_do_not_answer_gets_the_outcome_not_found(
     visit: tuple[Page, PageTraffic],
 ) -> None:
@@ -378,6 +395,7 @@ def test_a_question_that_the_documents_do_not_answer_gets_the_outcome_not_found(
     expect(page.locator("#opened mark")).to_have_count(0)
 
 
+@pytest.mark.sampled(8, "ask tab")
 def test_on_a_phone_the_page_shows_the_question_box_and_the_health_without_scrolling(ui: Interface) -> None:
     with ui.visited(width=390, height=844) as (page, _):
         expect(page.locator("#health-sign")).to_contain_text("Ready to answer")
@@ -387,6 +405,7 @@ def test_on_a_phone_the_page_shows_the_question_box_and_the_health_without_scrol
         assert box["y"] + box["height"] <= 844
 
 
+@pytest.mark.sampled(8, "ask tab")
 def test_a_page_that_lost_its_server_recovers_by_itself_and_keeps_the_typed_question(ui: Interface) -> None:
     with ui.visited() as (page, _):
         expect(page.locator("#health-sign")).to_contain_text("Ready to answer")
@@ -401,6 +420,7 @@ def test_a_page_that_lost_its_server_recovers_by_itself_and_keeps_the_typed_ques
         expect(page.locator("#status")).to_contain_text("Answered")
 
 
+@pytest.mark.sampled(8, "ask tab")
 def test_asking_an_empty_question_shows_a_request_to_type_a_question(visit: tuple[Page, PageTraffic]) -> None:
     page, _ = visit
     page.get_by_role("button", name="Ask", exact=True).click()
@@ -422,6 +442,7 @@ def test_an_unsupported_sentence_is_shown_with_a_sign_and_the_reason(
         assert seen.complaints == []
 
 
+@pytest.mark.sampled(8, "ask tab")
 def test_the_card_of_a_pdf_source_shows_the_page_as_a_picture_if_the_file_may_be_read(
     a_browser: Browser, sample_folder: Path, tmp_path: Path
 ) -> None:
@@ -444,6 +465,7 @@ def test_the_card_of_a_pdf_source_shows_the_page_as_a_picture_if_the_file_may_be
         assert seen.complaints == []
 
 
+@pytest.mark.sampled(8, "ask tab")
 def test_the_health_sign_changes_after_the_first_document_without_a_reload(a_browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "founding.md").write_text(f"# The founding\n\n{SAID}\n", encoding="utf-8")
     (tmp_path / "project").mkdir()

@@ -96,6 +96,7 @@ def test_a_file_can_be_uploaded_searched_displayed_and_forgotten(
     expect(visit.locator("#documents-table")).not_to_contain_text("storks.md")
 
 
+@pytest.mark.sampled(3, "documents tab")
 def test_files_whose_names_differ_in_a_forbidden_sign_are_both_kept(
     visit: Page, server: RunningServer, tmp_path: Path
 ) -> None:
@@ -110,6 +111,7 @@ def test_files_whose_names_differ_in_a_forbidden_sign_are_both_kept(
     }
 
 
+@pytest.mark.sampled(3, "documents tab")
 def test_a_long_file_name_stays_within_its_column(visit: Page, tmp_path: Path) -> None:
     file = tmp_path / "Donaudampfschifffahrtsgesellschaftskapitänsmützenverordnung.md"
     file.write_text("# Caps\n\nThe cap of a captain is blue.\n", encoding="utf-8")
@@ -119,6 +121,7 @@ def test_a_long_file_name_stays_within_its_column(visit: Page, tmp_path: Path) -
     assert visit.locator("#documents-table td.name").evaluate("cell => cell.scrollWidth <= cell.clientWidth")
 
 
+@pytest.mark.sampled(3, "documents tab")
 def test_a_new_collection_appears_in_the_other_tabs_without_a_reload(visit: Page, tmp_path: Path) -> None:
     (tmp_path / "owls.md").write_text("# Owls\n\nOwls nest in May.\n", encoding="utf-8")
     upload(visit, "night_owls", tmp_path / "owls.md")
@@ -130,6 +133,7 @@ def test_a_new_collection_appears_in_the_other_tabs_without_a_reload(visit: Page
     expect(visit.get_by_role("option", name="night_owls")).to_be_visible()
 
 
+@pytest.mark.sampled(3, "documents tab")
 def test_a_typed_collection_name_is_kept_even_if_it_is_part_of_another_collections_name(
     ui: Interface, tmp_path: Path
 ) -> None:
@@ -147,6 +151,7 @@ def test_a_typed_collection_name_is_kept_even_if_it_is_part_of_another_collectio
             expect(page.locator("#documents-status")).to_contain_text(f"Reading files into {name} ✓ is done")
 
 
+@pytest.mark.sampled(3, "documents tab")
 def test_a_file_that_cannot_be_read_stays_in_the_list_with_the_reason_and_can_be_read_again(
     visit: Page, tmp_path: Path
 ) -> None:
@@ -161,6 +166,7 @@ def test_a_file_that_cannot_be_read_stays_in_the_list_with_the_reason_and_can_be
     expect(row).to_contain_text("✗ could not be read: ")
 
 
+@pytest.mark.sampled(3, "documents tab")
 def test_files_dropped_anywhere_on_the_tab_are_chosen_for_the_upload(visit: Page) -> None:
     drop_file(visit, "#documents-table", "dropped.md", "# Dropped")
     expect(visit.locator("#documents-files")).to_contain_text("dropped")
@@ -180,6 +186,7 @@ def drop_file(page: Page, area: str, name: str, text: str) -> None:
     page.locator(area).dispatch_event("drop", {"dataTransfer": transfer})
 
 
+@pytest.mark.sampled(3, "documents tab")
 def test_the_filter_lists_only_documents_with_its_words(visit: Page, tmp_path: Path) -> None:
     for name in ("kite red.md", "kite black.md"):
         (tmp_path / name).write_text(f"# {name}\n\nIt nests in May.\n", encoding="utf-8")
@@ -190,6 +197,7 @@ def test_the_filter_lists_only_documents_with_its_words(visit: Page, tmp_path: P
     expect(visit.locator("#documents-table")).not_to_contain_text("kite black.md")
 
 
+@pytest.mark.sampled(3, "documents tab")
 def test_a_refused_upload_is_shown_with_the_file_name_and_the_reason(visit: Page, tmp_path: Path) -> None:
     (tmp_path / "note.pdf").write_text("no PDF at all", encoding="utf-8")
     upload(visit, "refused", tmp_path / "note.pdf")

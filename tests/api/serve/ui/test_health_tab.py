@@ -29,6 +29,7 @@ def ask(ui: Interface, question: str) -> None:
     assert ui.server.client.post("/v1/query", json={"question": question}).status_code == 200
 
 
+@pytest.mark.sampled(2, "health tab")
 def test_the_health_tab_shows_usage_figures_and_plots_of_questions(ui: Interface) -> None:
     ask(ui, "How many points does a ground need for Grade A?")
     ask(ui, "Who is the queen of Mars?")
@@ -53,6 +54,7 @@ def test_the_health_tab_shows_usage_figures_and_plots_of_questions(ui: Interface
         assert (seen.elsewhere, seen.complaints) == ([], [])
 
 
+@pytest.mark.sampled(2, "health tab")
 def test_the_health_tab_shows_the_findings_and_remedies_of_the_doctor(ui: Interface) -> None:
     with ui.visited("Health", token=TOKEN) as (page, seen):
         page.get_by_role("button", name="Run the doctor").click()
@@ -63,6 +65,7 @@ def test_the_health_tab_shows_the_findings_and_remedies_of_the_doctor(ui: Interf
         assert (seen.elsewhere, seen.complaints) == ([], [])
 
 
+@pytest.mark.sampled(2, "health tab")
 def test_a_key_without_the_administrator_scope_sees_no_usage_figures(ui: Interface) -> None:
     with closing(open_state(ui.server.data_dir)) as state:
         secret = KeyTable(state).create("reader", ["*"], ["*"])
@@ -73,6 +76,7 @@ def test_a_key_without_the_administrator_scope_sees_no_usage_figures(ui: Interfa
         expect(page.locator("#health-findings")).to_contain_text("may not see the state of the server")
 
 
+@pytest.mark.sampled(2, "health tab")
 def test_the_health_tab_is_legible_on_a_phone(ui: Interface) -> None:
     ask(ui, "How many points does a ground need for Grade A?")
     with ui.visited("Health", token=TOKEN, width=390, height=844, dark=True) as (page, _):

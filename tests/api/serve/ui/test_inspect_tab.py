@@ -48,6 +48,7 @@ def test_the_inspect_tab_shows_all_chunks_all_search_stages_and_the_chunks_that_
     expect(page.locator("#trace-text")).to_contain_text("Reranked: embedding")
 
 
+@pytest.mark.sampled(2, "inspect tab")
 def test_two_sets_of_search_settings_can_be_compared_and_one_can_be_saved_as_a_profile(
     visit: tuple[Page, PageTraffic], inspected: Interface
 ) -> None:
@@ -71,6 +72,7 @@ def test_two_sets_of_search_settings_can_be_compared_and_one_can_be_saved_as_a_p
     assert saved.query.model_dump(exclude_unset=True) == {"dense_weight": 0.9, "reranker_top_k": 3}
 
 
+@pytest.mark.sampled(2, "inspect tab")
 def test_an_invalid_profile_name_is_refused(visit: tuple[Page, PageTraffic]) -> None:
     page, _ = visit
     page.get_by_label("Name of the profile").fill("../../evil")
@@ -78,6 +80,7 @@ def test_an_invalid_profile_name_is_refused(visit: tuple[Page, PageTraffic]) -> 
     expect(page.locator("#lab-status")).to_contain_text("cannot be a profile's name")
 
 
+@pytest.mark.sampled(2, "inspect tab")
 def test_a_deleted_profile_is_reported(inspected: Interface) -> None:
     def is_known() -> bool:
         return "brief" in inspected.server.client.get("/v1/profiles").text
@@ -98,6 +101,7 @@ def test_a_deleted_profile_is_reported(inspected: Interface) -> None:
         assert seen.complaints == []
 
 
+@pytest.mark.sampled(2, "inspect tab")
 def test_the_inspect_tab_fits_a_phone_screen_in_dark_mode(inspected: Interface) -> None:
     with inspected.visited("Inspect", width=390, height=844, dark=True) as (page, seen):
         pose(page)

@@ -149,6 +149,7 @@ def test_export_links_download_the_files(has_run: Interface) -> None:
         assert told["job"] == "terms"
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_axe_finds_no_serious_issue_beside_an_open_row(has_run: Interface, dark: bool) -> None:
     with has_run.visited("Jobs", dark=dark) as (page, seen):

@@ -83,6 +83,7 @@ def test_no_event_makes_the_server_copy_or_reveal_a_file_of_the_machine(two: Two
                 assert kept(two.server) == before
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("address", ["http://127.0.0.1:9/x", "https://example.org/x", "file:///etc/passwd", "//x/y"])
 def test_no_event_makes_the_server_fetch_a_url(two: Two, address: str) -> None:
     assert Events(two.writer, "attacker").join("upload", ["brought", [file_of(address)]]).status_code == 403
@@ -123,6 +124,7 @@ def test_upload_progress_is_visible_only_to_the_caller_that_uploads(two: Two) ->
     assert "done" in two.writer.get("/gradio_api/upload_progress", params={"upload_id": "known"}).text
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["x-forwarded-host", "x-forwarded-proto", "x-gradio-server", "x-direct-url"])
 def test_no_request_header_changes_the_server_address_in_the_page(two: Two, name: str) -> None:
     for value in ("evil.example", "https://evil.example"):

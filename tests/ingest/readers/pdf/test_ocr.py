@@ -60,6 +60,7 @@ def test_a_note_reports_a_scanned_page_if_ocr_is_off(scan: Path) -> None:
     assert document.page_at(document.text.index("keeper")) == 2
 
 
+@pytest.mark.sampled(2, "scanned pages")
 def test_a_scanned_page_is_read_in_any_orientation(scan: Path, options: ReaderOptions) -> None:
     document = read(scan, options)
     assert document.notes == (f"page 1 was read by OCR ({options.ocr_engine}, eng)",)
@@ -67,6 +68,7 @@ def test_a_scanned_page_is_read_in_any_orientation(scan: Path, options: ReaderOp
     assert " ".join(first.split()) == " ".join(second.split()) == " ".join(LINES)
 
 
+@pytest.mark.sampled(2, "scanned pages")
 def test_reading_the_same_picture_twice_gives_the_same_document(scan: Path, options: ReaderOptions) -> None:
     assert read(scan, options) == read(scan, options)
 
@@ -131,6 +133,7 @@ def test_list_items_and_numbered_rules_recognised_by_ocr_start_new_paragraphs() 
     ]
 
 
+@pytest.mark.sampled(2, "scanned pages")
 def test_a_real_rotated_scan_is_read_by_ocr(datasets: Path, options: ReaderOptions) -> None:
     document = read(datasets / "docs" / "ocr_test_rotated_90.pdf", options)
     assert document.text.startswith("Docling bundles PDF document conversion to JSON and Markdown")

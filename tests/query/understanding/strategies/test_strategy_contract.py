@@ -81,7 +81,7 @@ def test_the_candidates_of_a_strategy_are_unique_ordered_best_first_and_determin
     assert [chunk.node_id for chunk in first.chunks] == [chunk.node_id for chunk in second.chunks]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("reply", MODEL_REPLIES)
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_the_ranking_of_a_strategy_is_valid_whatever_the_model_replies(
