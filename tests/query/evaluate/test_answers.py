@@ -58,6 +58,11 @@ def test_the_right_page_in_a_refusal_counts_as_cited_but_not_as_answered() -> No
     assert (report.right_page_cited, report.answered_from_right_page, report.wrongly_refused) == (1.0, 0.0, 1.0)
 
 
+def test_a_citation_without_a_mark_in_an_answer_with_marks_does_not_count() -> None:
+    result = answered("a", ("ship.pdf", 4), ("ship.pdf", 3)).model_copy(update={"answer": "The mast is tall. [1]"})
+    assert measured((asked("anchor", 3), result)).right_page_cited == 0.0
+
+
 def test_refusals_are_counted_by_kind_of_question() -> None:
     report = measured(
         (asked("one", kind="absent-entity"), answered("a", refused=True)),

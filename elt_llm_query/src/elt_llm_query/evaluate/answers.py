@@ -94,7 +94,9 @@ def measure_answers(
     overlaps: list[float] = []
     for question in track_progress(questions, progress or SilentListener(), "ask"):
         result = ask(question.question)
-        pages = {(PurePosixPath(citation.source).name, citation.page) for citation in result.citations}
+        # A written answer may have further citations without a mark, of sentences that it does not use.
+        marked = [citation for citation in result.citations if citation.reference in result.answer]
+        pages = {(PurePosixPath(citation.source).name, citation.page) for citation in marked or result.citations}
         cited = sum((gold.document, gold.page) in pages for gold in question.gold)
         judged.append(AnswerJudgement(question, result.outcome, cited, result.confidence, result.answer))
         if question.answerable:
