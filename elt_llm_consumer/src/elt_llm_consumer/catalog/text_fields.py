@@ -62,8 +62,14 @@ class TextField:
         self._statements, self._engine = statements, engine
         self._defining = frozenset() if settings.definitions else frozenset(defining)
         self._sentences = SentenceField(settings, section.rule_words)
-        kinds = (settings.short_headers, settings.record_headers, settings.cues)
-        self._table = TableField(settings.headers, statements, section.record_words, *kinds)
+        self._table = TableField(
+            settings.headers,
+            statements,
+            section.record_words,
+            short_headers=settings.short_headers,
+            record_headers=settings.record_headers,
+            cues=settings.cues,
+        )
         self._duties = TableField(settings.listed_under, statements, section.record_words)
 
     def facts(self, name: str, *, deeper: bool = False, with_chunks: bool = False) -> FieldFacts:

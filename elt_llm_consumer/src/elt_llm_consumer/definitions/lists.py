@@ -58,8 +58,9 @@ _MAX_LINES = 12
 def _read_run_in(line: TextLine, style: str = "") -> tuple[int, int] | None:
     """Return the end of the term and the start of its definition in a line such as "Quorum The number of members".
 
-    Return None if the line does not define a term. Also "small", a definition in lower case, "stopped", a full stop
-    after the term, and "short", any text after a short form, count if they are the `style` of the list.
+    Return None if the line does not define a term. `style` is the further form that most entries of the list have:
+    "small" (the definition starts in lower case), "stopped" (a full stop ends the term), "short" (any text follows a
+    short form), or "" for none.
     """
     text = line.text
     start = skip_labels(text, 0, len(text))

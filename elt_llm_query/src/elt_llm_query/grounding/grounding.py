@@ -54,7 +54,10 @@ _GERMAN_NOUN = re.compile(r"(?:ung|heit|keit|schaft|tion|tat|ismus|nis|ment|unge
 
 @dataclass(frozen=True)
 class SourceSentence:
-    """A sentence at start:end of a chunk, with the words of two sentences `before` it and of the headings `over` it."""
+    """A sentence at start:end of a chunk, with the words of two sentences `before` it and of the headings `over` it.
+
+    `is_item` is true for an item of a list, whose `sentence` starts with the words that introduce the list.
+    """
 
     chunk: int
     start: int
@@ -201,7 +204,7 @@ class ClaimSupport:
 
 
 class SupportFinder:
-    """Finds the one or two sentences that best support a claim. Each text is embedded once."""
+    """Finds the sentences, one or several together, that best support a claim. Each text is embedded once."""
 
     def __init__(self, sources: SourceIndex, embedding: EmbeddingModel, contraries: ContradictionFinder) -> None:
         self._sources = sources
@@ -212,8 +215,8 @@ class SupportFinder:
     def support(self, text: str, chunk: int | None = None) -> ClaimSupport | None:
         """Find the best support for a claim, in all chunks or in one.
 
-        Returns None if there is no sentence to compare or the claim contains no word. Sentences of two chunks are
-        combined only if no single sentence supports the claim.
+        Returns None if there is no sentence to compare or the claim contains no word. At most six sentences of one
+        chunk are combined, or two of two chunks if no single sentence supports the claim.
         """
         claim = self._sources.read(text)
         within = [one for one in self._sources.sentences if chunk in {None, one.chunk}]
@@ -403,10 +406,10 @@ _UNLIKE = 1.1  # a claim is unsupported if its share of missing words plus embed
 class GroundedSentence:
     """A sentence of the answer with its verdict and the reasons. For a greeting, the verdict is "no claim".
 
-    `score` is the chance, 0 to 1, that the sources support the sentence. `quotes` are the best supporting spans: one or
-    two for the sentence or, if its clauses were compared separately, for each clause. `cited` are the citation numbers
-    in the written sentence. `unsupporting` are the cited numbers whose chunk does not support the sentence. `quotes`
-    and `unsupporting` are empty for an unsupported sentence.
+    `score` is the chance, 0 to 1, that the sources support the sentence. `quotes` are the best supporting spans: one
+    or several for the sentence or, if its clauses were compared separately, for each clause. `cited` are the citation
+    numbers in the written sentence. `unsupporting` are the cited numbers whose chunk does not support the sentence.
+    `quotes` and `unsupporting` are empty for an unsupported sentence.
     """
 
     text: str

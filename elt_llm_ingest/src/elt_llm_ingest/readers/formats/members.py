@@ -183,7 +183,10 @@ def _archive_members(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _mails(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and the bytes of each e-mail in a mailbox file."""
+    """Yield the name and the bytes of each e-mail in a mailbox file.
+
+    `mailbox.mbox` of the standard library is not used, because it opens the file for writing.
+    """
     starts = list(_MAIL_STARTS.finditer(data))
     if not starts or starts[0].start():
         raise ValueError('it does not start with "From "')
