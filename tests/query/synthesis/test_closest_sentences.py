@@ -55,4 +55,4 @@ def test_only_with_abstain_is_an_answer_marked_as_uncertain(abstain: bool) -> No
 def test_a_refusal_of_the_model_notes_that_sentences_close_to_the_question_were_found() -> None:
     answer = _written("Not found in these documents.")
     assert answer.outcome == "not found"
-    assert answer.notes == ("Without the model, the sentences of the closest chunks would have been the answer.",)
+    assert answer.notes == ("Without the model, the closest chunks would have been quoted as the answer.",)

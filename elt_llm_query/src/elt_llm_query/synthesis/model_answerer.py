@@ -177,12 +177,11 @@ def fitting_style(style: str, window: ContextWindow) -> tuple[str, tuple[str, ..
     )
 
 
-def _unused_notes(unused: Sequence[Quote], request: AnswerRequest) -> tuple[str, ...]:
-    """Return a note with the numbers of the chunks that have the sentences closest to the question."""
-    ranked = in_citation_order(request.chunks)
-    numbers = sorted({ranked.index(quote.chunk) + 1 for quote in unused})
-    cited = ", ".join(f"[{number}]" for number in numbers)
-    return (f"The answer does not use the sentences closest to the question: {cited}.",) if numbers else ()
+def _unused_notes(unused: Sequence[Quote], sources: Sequence[PromptSource]) -> tuple[str, ...]:
+    """Return a note with the numbers of the sources that have the sentences closest to the question."""
+    chunks = [quote.chunk for quote in unused]
+    numbers = ", ".join(f"[{source.number}]" for source in sources if source.chunk in chunks)
+    return (f"The answer does not use the sentences closest to the question: {numbers}.",) if numbers else ()
 
 
 class UnmarkedStream:
@@ -287,13 +286,14 @@ class ModelAnswerer:
             return self._refuse(request, quoted, draft, calls, grounded)
         closest = closest_quotes(quoted, request.chunks)
         unused = () if rests_on(grounded, closest) else closest
-        text, citations = cite_by_source(grounded, number_sources(request.chunks), unused)
+        sources = number_sources(request.chunks)
+        text, citations = cite_by_source(grounded, sources, unused)
         confidence = round((quoted.confidence * grounded.share) ** 0.5, 4)  # geometric mean
         uncertain = settings.abstain and (unused or confidence < settings.uncertain_below)
         if settings.strict:
             on_piece(text)
         return replace(
-            self._with_account(quoted, draft, calls, grounded, (*grounded.notes, *_unused_notes(unused, request))),
+            self._with_account(quoted, draft, calls, grounded, (*grounded.notes, *_unused_notes(unused, sources))),
             text=text if settings.enable_citation else strip_citation_marks(text),
             citations=citations,
             outcome="uncertain" if uncertain else "answered",
@@ -315,7 +315,7 @@ class ModelAnswerer:
         elif goes_beyond_refusal(draft.text):
             notes = ("The model reported that it found nothing; what else it wrote was left out.",)
         if quoted.outcome == "answered":
-            notes = (*notes, "Without the model, the sentences of the closest chunks would have been the answer.")
+            notes = (*notes, "Without the model, the closest chunks would have been quoted as the answer.")
         evidence = number_as_listed(quoted, request.chunks)
         return replace(
             self._with_account(evidence, draft, calls, grounded, notes),
