@@ -51,7 +51,7 @@ class SessionTable(DatabaseTable):
 
     def create(self, collections: Sequence[str], profile: str = "default", owner: str = "local") -> str:
         """Start a conversation and return its id."""
-        session_id, moment = uuid.uuid4().hex, utc_now()
+        session_id, moment = uuid.uuid4().hex, utc_now("microseconds")
         self._database.execute(
             "INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?)",
             (session_id, "", json.dumps(list(collections)), profile, moment, moment, owner),
@@ -102,7 +102,7 @@ class SessionTable(DatabaseTable):
 
     def add(self, session_id: str, asked: str, result: QueryResult) -> ConversationTurn:
         """Append a turn. `result.question` is the rewritten question. Raises UsageError for an unknown id."""
-        moment = utc_now()
+        moment = utc_now("microseconds")
         with self._database.transaction():
             known = self._database.row("SELECT title FROM sessions WHERE id = ?", (session_id,))
             if known is None:
@@ -215,7 +215,7 @@ class FeedbackTable(DatabaseTable):
 
     def give(self, answer: RatedAnswer, verdict: Verdict, comment: str) -> FeedbackRecord:
         """Store feedback, replacing the same caller's earlier feedback on the same answer."""
-        record = FeedbackRecord(uuid.uuid4().hex, answer, verdict, comment, utc_now())
+        record = FeedbackRecord(uuid.uuid4().hex, answer, verdict, comment, utc_now("microseconds"))
         subject = (answer.owner, answer.session, answer.turn, answer.request_id)
         quoted = (answer.question, " ".join(answer.collections), quoted_to_json(answer.documents))
         values = (record.feedback_id, *subject, *quoted, verdict, comment, record.created_at)

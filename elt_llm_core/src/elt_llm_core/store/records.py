@@ -218,9 +218,9 @@ class LockHolder:
         return f"process {self.pid}{' on ' if self.host else ''}{self.host} ({self.command}, since {self.started_at})"
 
 
-def utc_now() -> str:
-    """Return the current time in UTC, as ISO 8601 to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def utc_now(timespec: str = "seconds") -> str:
+    """Return the current time in UTC, as ISO 8601; to the microsecond if times are compared to find the latest."""
+    return datetime.now(UTC).isoformat(timespec=timespec)
 
 
 @dataclass(frozen=True)
