@@ -25,7 +25,8 @@ from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import ParsedQuestion, numbers_of
 
 _PATTERNS = PatternFile(__file__)
-_MONTH = rf"(?:{alternatives({*month_names(folded=True), *month_numbers(['en'])})})"
+_DATED = ("en", "de", "fr", "es")  # the languages whose months count as dates
+_MONTH = rf"(?:{alternatives({*month_names(_DATED, folded=True), *month_numbers(['en'])})})"
 
 _WORD = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d]+")
@@ -106,6 +107,8 @@ def _figure_score(pattern: re.Pattern[str]) -> Callable[[ParsedQuestion, str], f
 
 def _date(question: ParsedQuestion, sentence: str) -> float:
     folded = fold(sentence)
+    if _PATTERNS["asks_clock"].search(fold(question.text)) and not _PATTERNS["clock"].search(folded):
+        return 0.3 if _PATTERNS["when"].search(folded) else 0.0
     if _has_new(_DATE, question, sentence):
         return 1.0
     if question.kind == "when" and not _PATTERNS["calendar"].search(fold(question.text)):
@@ -164,7 +167,8 @@ def _definition(question: ParsedQuestion, sentence: str) -> float:
         return 0.5
     pattern = (
         rf"(?:{subject})\w*\W{{1,3}}(?:\([^)]*\) ?)?(?:(?:is|are|was|were){_NO_PARTICIPLE}|means?|refers? to|denotes?"
-        rf"|stands? for|describes?|ist|sind|bedeutet|bezeichnet|:|\||=|\u2013|-|,? an? )"
+        rf"|stands? for|describes?|ist|sind|bedeutet|bezeichnet|:|\||=|\u2013|-|,? an? |(?:est|sont|es|son)\b"
+        rf"|designe|signifi|significa)|(?:entend par|entienden? por|entenderan? por|als|unter)\W{{1,4}}(?:{subject})\b"
     )
     return 1.0 if re.search(pattern, fold(sentence)) else 0.4
 
