@@ -18,7 +18,6 @@ from elt_llm_query.retrieve.query_variant import AlternativeNames, QueryVariant
 from elt_llm_query.retrieve.trace import UnderstandDetails
 from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases
 from elt_llm_query.understanding.question import (
-    ASKING_WORDS,
     MONTH_ROWS,
     asked_language,
     intent_of,
@@ -193,7 +192,7 @@ class QuestionAnalyser:
     def __init__(self, generations: Sequence[Searchable], query: QuerySettings, aliases: Aliases = NO_ALIASES) -> None:
         languages = tuple(dict.fromkeys(one.tokeniser.language for one in generations))
         self._aliases = AliasIndex(aliases, generations)
-        self._speller = SpellingCorrector(generations, languages, aliases.words | ASKING_WORDS)
+        self._speller = SpellingCorrector(generations, languages, aliases.words)
         self._suggestions = FilterSuggester(generations) if query.filters_from_question != "off" else None
         self._tokenisers = tuple(one.tokeniser for one in generations)
 
