@@ -194,6 +194,11 @@ def test_terms_with_a_qualifier_after_a_comma_keep_their_own_definitions() -> No
             ["Cour", "Parc"],
         ),
         (
+            "Pour l'application du présent arrêté, les définitions suivantes sont retenues :",
+            "h) Cour : tout lieu clos, y compris :\n\nle jardin ;\n\ni) Parc : un jardin.\n\n(2) Note : un jour.\n",
+            ["Cour", "Parc"],
+        ),
+        (
             "Au sens du présent titre, on entend par :",
             "Cour :\ttout lieu clos.\n\nParc : un jardin.\n",
             ["Cour", "Parc"],

@@ -496,20 +496,33 @@ def _introduced_drafts(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
     """Yield the definitions in the lists below lines such as "Im Sinne dieser Ordnung bezeichnet der Ausdruck:"."""
     entries, lines = EntryReader(layout), layout.lines
     below = listed = False
-    style = ""  # the marker of the items of the list
+    style, last = "", (0, "")  # the marker of the items of the list, and the label of the last one
     for number, line in enumerate(lines):
         own = marker_style(line.text)
         if _INTRODUCTION.search(line.text):
             below = listed = True
-            style = marker_style(lines[min(number + 1, len(lines) - 1)].text)
+            style, last = marker_style(lines[min(number + 1, len(lines) - 1)].text), (0, "")
         elif line.start in layout.heading_lines:
             below = False
         elif below:
-            first = listed and own == style and (bool(own) or line.apart)
+            if style:
+                label = _label(line.text)
+                # After "h)", "i)" is a letter; "(2)" after "6." starts another paragraph.
+                first = listed and (own == style or (style, own) == ("a", "i")) and (label > last or style == "i")
+                last = label if first else last
+            else:
+                first = listed and own in ("", "-") and line.apart
             draft = entries.introduced(lines, number, listed=first)
-            listed = listed and bool(draft or own or line.indent or not line.apart)  # another paragraph ends the list
+            # Another paragraph ends a list without markers.
+            listed = listed and bool(style or draft or own or line.indent or not line.apart)
             if draft:
                 yield draft
+
+
+def _label(text: str) -> tuple[int, str]:
+    """Return the label of an item so that later ones are greater: (1, "c") for "c)", (2, "10") for "10."."""
+    name = text.split(maxsplit=1)[0].strip("().")
+    return len(name.rstrip("abcdefgh") or name), name
 
 
 def _run_drafts(layout: DocumentLayout, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:
