@@ -9,8 +9,7 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Final
 
-from elt_llm_core.text.languages import languages
-from elt_llm_core.text.languages import words as language_words
+from elt_llm_core.text.languages import languages, words
 from elt_llm_core.text.normalise import fold
 
 from elt_llm_consumer.definitions.abbreviations import is_short_form, long_form
@@ -109,7 +108,7 @@ _SEE_AFTER = re.compile(r"\s{1,9}see(?:\salso)?$", re.IGNORECASE)
 _SIGN_AT_END = re.compile(r"\s(?:--?|[–—=])$")
 _GENERIC: Final = pattern("generic_heading")
 _PRONOUNS: Final = pattern("pronoun_term")
-_CHAPTERS: Final = language_words("chapter_titles", languages())
+_CHAPTERS: Final = words("chapter_titles", languages())
 _ONLY_LABEL = re.compile(r"\(?\w{1,3}[.)]?$")
 _WORDS_AFTER_TERM = re.compile(r"\s[^\W\d_]")
 # A dot inside a word belongs to a term, as in "X.509"; a dot before a blank ends a sentence.
@@ -397,10 +396,7 @@ class EntryReader:
         return plain and FINITE.search(bare) is None
 
     def introduced(self, lines: Sequence[TextLine], number: int, *, listed: bool) -> DefinitionDraft | None:
-        """Return the definition in a list item such as "1. „Frist“ die Zeit, in der ...", or None.
-
-        `listed` means that the item belongs to the list that is announced: it may be "1. ist Nutzer jede Person" too.
-        """
+        """Return the definition in an item "1. „Frist“ die Zeit", if `listed` also "1. ist Nutzer jeder, der"."""
         line, text = lines[number], self._layout.text
         start = skip_labels(line.text, 0, len(line.text))
         end = lines[self.last_line(lines, number)].end
@@ -505,24 +501,17 @@ def _introduced_drafts(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
         elif line.start in layout.heading_lines:
             below = False
         elif below:
-            if style:
-                label = _label(line.text)
-                # After "h)", "i)" is a letter; "(2)" after "6." starts another paragraph.
-                first = listed and (own == style or (style, own) == ("a", "i")) and (label > last or style == "i")
-                last = label if first else last
-            else:
-                first = listed and own in ("", "-") and line.apart
-            draft = entries.introduced(lines, number, listed=first)
+            # After "h)", "i)" is a letter; "(2)" after "6." starts another paragraph.
+            name = line.text.split(maxsplit=1)[0].strip("().")
+            label = (len(name.rstrip("abcdefgh") or name), name)  # (1, "c") for "c)", (2, "10") for "10."
+            following = label > last and (own == style or (style, own) == ("a", "i"))
+            next_item = following or style == own == "i" if style else own in ("", "-") and line.apart
+            last = label if following else last
+            draft = entries.introduced(lines, number, listed=listed and next_item)
             # Another paragraph ends a list without markers.
             listed = listed and bool(style or draft or own or line.indent or not line.apart)
             if draft:
                 yield draft
-
-
-def _label(text: str) -> tuple[int, str]:
-    """Return the label of an item so that later ones are greater: (1, "c") for "c)", (2, "10") for "10."."""
-    name = text.split(maxsplit=1)[0].strip("().")
-    return len(name.rstrip("abcdefgh") or name), name
 
 
 def _run_drafts(layout: DocumentLayout, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:

@@ -126,11 +126,8 @@ def lists_of(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int, str]]
             continue
         after, items = _end_of_list(pieces, position)
         before = pieces[position - 1] if position else None
-        opening = (
-            before
-            if before and before.kind in ("prose", "item") and opens_list(before.text, text[before.end :])
-            else None
-        )
+        sentence = before and before.kind in ("prose", "item")
+        opening = before if before and sentence and opens_list(before.text, text[before.end :]) else None
         start = _start_of_opening(pieces, position - 1) if opening else pieces[position].start
         end = pieces[after - 1].end
         words = len(text[start:end].split())

@@ -25,8 +25,7 @@ from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import ParsedQuestion, numbers_of
 
 _PATTERNS = PatternFile(__file__)
-_DATED = ("en", "de", "fr", "es")  # the languages whose months count as dates
-_MONTH = rf"(?:{alternatives({*month_names(_DATED, folded=True), *month_numbers(['en'])})})"
+_MONTH = rf"(?:{alternatives({*month_names(['en', 'de', 'fr', 'es'], folded=True), *month_numbers(['en'])})})"
 
 _WORD = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d]+")
@@ -36,7 +35,8 @@ _CODE = re.compile(r"(?<![\w£$€])[^\W\d_]+[-/.]?\d[\w.-]*")
 _SINGLE = re.compile(r"\b(?:(?:one|1|a single|only one|eine?[nmr]?)\b)")
 _DATE = re.compile(_PATTERNS.part("date").replace("MONTHS", _MONTH))
 _FULL_DATE = re.compile(
-    rf"\b\d{{1,2}}(?:\.|st|nd|rd|th|er)? (?:of |de )?{_MONTH}\b(?:,? \d{{4}}\b)?|\b\d{{1,2}}\.\d{{1,2}}\.\d{{4}}\b"
+    rf"\b\d\d?(?:(?:\.|st|nd|rd|th|er) (?:of )?{_MONTH}\b| (?:de )?{_MONTH}(?= (?:de )?\d{{4}}))(?: (?:de )?\d{{4}}\b)?"
+    rf"|\b\d\d?\.\d\d?\.\d{{4}}\b"
 )
 _TIME_UNIT = re.compile(rf"{_PATTERNS.part('unit_of_time')}\b")
 _PROPER = re.compile(r"(?<=[\w,;:(] )[\"\u201c(]?[A-ZÀ-Þ][\w'\u2019.-]+|^[A-ZÀ-Þ][\w'\u2019.-]+ [A-ZÀ-Þ]")
@@ -94,8 +94,7 @@ def _number(question: ParsedQuestion, sentence: str) -> float:
         return 0.0
     if _TIME_UNIT.match(question.counted):
         return float(_has_new(_PATTERNS["duration"], question, sentence))
-    # The figures of "from 1 March 2026" count nothing.
-    if not has_new_figure(question, _FULL_DATE.sub(" ", fold(sentence))):
+    if not has_new_figure(question, _FULL_DATE.sub(" ", fold(sentence))):  # the figures of a date count nothing
         return 0.5 if _SINGLE.search(fold(sentence)) else 0.0
     return 1.0
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal
 
-from elt_llm_core.text.languages import load_language, word_pattern
+from elt_llm_core.text.languages import languages, load_language, word_pattern
 from elt_llm_core.text.languages import words as language_words
 from elt_llm_core.text.normalise import fold, lower
 from elt_llm_core.text.stems import KeywordTokeniser
@@ -49,7 +49,7 @@ GERMAN_WORDS: Final[Mapping[str, int]] = dict.fromkeys(_GERMAN.lists["detection_
 )
 ENGLISH_WORDS: Final = frozenset(_ENGLISH.lists["detection_words"])
 MONTHS: Final = frozenset(fold(names[0]) for names in (*_ENGLISH.months, *_GERMAN.months))
-ASKING_WORDS: Final = language_words("asking_words", ("en", "de", "fr", "es"))
+ASKING_WORDS: Final = language_words("asking_words", languages())
 
 Language = Literal["en", "de"]
 
