@@ -58,8 +58,6 @@ class InstalledEmbedding(EmbeddingModel):
     _query_prefix: str = PrivateAttr()
     _text_prefix: str = PrivateAttr()
     _lock: Lock = PrivateAttr(default_factory=Lock)
-    _tokenizer: "Tokenizer | None" = PrivateAttr(default=None)
-    _encoder: Encoder | None = PrivateAttr(default=None)
     _prefix_tokens: int | None = PrivateAttr(default=None)
 
     def __init__(self, name: str, digest: str, threads: int, query_prefix: str, text_prefix: str) -> None:
@@ -69,11 +67,11 @@ class InstalledEmbedding(EmbeddingModel):
 
     @abstractmethod
     def _open_tokenizer(self) -> "Tokenizer":
-        """Open the model's tokenizer. Raises ModelError if its file is missing or damaged."""
+        """Return the tokenizer, opened once per process. Raises ModelError if its file is missing or damaged."""
 
     @abstractmethod
     def _open_encoder(self) -> Encoder:
-        """Open the model. Raises ModelError if its file is missing or damaged."""
+        """Return the encoder, opened once per process. Raises ModelError if its file is missing or damaged."""
 
     @property
     def fingerprint(self) -> EmbeddingFingerprint:
@@ -140,13 +138,11 @@ class InstalledEmbedding(EmbeddingModel):
 
     def _loaded_tokenizer(self) -> "Tokenizer":
         with self._lock:
-            self._tokenizer = self._tokenizer or self._open_tokenizer()
-            return self._tokenizer
+            return self._open_tokenizer()
 
     def _loaded_encoder(self) -> Encoder:
         with self._lock:
-            self._encoder = self._encoder or self._open_encoder()
-            return self._encoder
+            return self._open_encoder()
 
     def _embed_sequence(self, encode: Encoder, sequence: list[int]) -> NDArray[np.float32]:
         vector = encode(sequence)
