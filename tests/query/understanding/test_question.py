@@ -73,6 +73,8 @@ from hypothesis import strategies as st
         ("Quels sont les horaires ?", "list", "any"),
         ("¿A qué hora abre la sala?", "when", "date"),
         ("¿Cuál es la cuota?", "how_much", "money"),
+        ("¿Desde qué versión está disponible?", "how_many", "number"),
+        ("Ab welcher Version geht das?", "how_many", "number"),
         ("¿Qué es un socio?", "what_is", "definition"),
         ("¿Qué se entiende por socio?", "what_is", "definition"),
     ],
