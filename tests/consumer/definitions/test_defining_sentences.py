@@ -48,6 +48,13 @@ DEFINING = [
     ("Eine Akte ist eine Mappe, in der Blätter zu ordnen sind.", "Akte", None),
     ("Melder ist ein Werkzeug welches gebaut wurde um Fehler schneller zu melden.", "Melder", None),
     ("On entend par « compteur » un appareil de mesure.", "compteur", "un appareil de mesure."),
+    ("Par « soir », il faut entendre la fin du jour.", "soir", "la fin du jour."),
+    ("Le terme « cour » désigne un lieu clos.", "cour", "un lieu clos."),
+    ("A los efectos de estas normas se entiende por socio toda persona que paga.", "socio", "toda persona que paga."),
+    ("La direction de l'art (ci-après « la Direction ») paie.", "Direction", "La direction de l'art"),
+    ("El consejo de la villa (en adelante, «el Consejo») paga.", "Consejo", "El consejo de la villa"),
+    ("Kunden im Sinne des Gesetzes sind Käufer und Mieter.", "Kunden", "Käufer und Mieter."),
+    ("Als Kinder gelten Personen bis zum vollendeten 14. Jahr.", "Kinder", "Personen bis zum vollendeten 14. Jahr."),
 ]
 
 

@@ -180,12 +180,52 @@ def test_terms_with_a_qualifier_after_a_comma_keep_their_own_definitions() -> No
 
 
 @pytest.mark.parametrize(
+    ("introduction", "items", "terms"),
+    [
+        (
+            "Im Sinne dieses Gesetzes",
+            "1.  ist freier Träger jede Person, die\n    baut,\n\n9a.  sind Netze Anlagen, die strömen,\n\n"
+            "10. ist „Ort“ der Platz.\n",
+            ["freier Träger", "Netze", "Ort"],
+        ),
+        (
+            "Aux fins du présent arrêté, on entend par :",
+            "a) Cour : tout lieu clos ;\n\nb) Parc : un jardin.\n",
+            ["Cour", "Parc"],
+        ),
+        (
+            "Pour l'application du présent arrêté, les définitions suivantes sont retenues :",
+            "h) Cour : tout lieu clos, y compris :\n\nle jardin ;\n\ni) Parc : un jardin.\n\n(2) Note : un jour.\n",
+            ["Cour", "Parc"],
+        ),
+        (
+            "Au sens du présent titre, on entend par :",
+            "Cour :\ttout lieu clos.\n\nParc : un jardin.\n",
+            ["Cour", "Parc"],
+        ),
+        (
+            "A los efectos de esta ley se entenderá por:",
+            "a) Patio: todo lugar.\n\nb) Parque: un jardín.\n",
+            ["Patio", "Parque"],
+        ),
+    ],
+)
+def test_the_entries_below_an_introduction_without_a_heading_are_read(
+    introduction: str, items: str, terms: list[str]
+) -> None:
+    text = f"# Ley 5\n\n## 3\n\n{introduction}\n\n{items}\nEl registro comprende lo siguiente.\n\nFecha: un día fijo.\n"
+    assert terms_in(text) == terms
+    assert terms_in(text.replace(introduction, "Der Rat prüft, le conseil comprend :")) == []
+
+
+@pytest.mark.parametrize(
     "introduction",
     [
         "Im Sinne dieser Verordnung bezeichnet der Ausdruck:",
         "Für die Zwecke dieses Gesetzes bezeichnen die Begriffe",
         "Es gelten folgende Begriffsbestimmungen:",
         "Im Sinne dieses Gesetzes sind",
+        "Im Sinne dieser Ordnung ist bzw. sind:",
     ],
 )
 def test_the_quoted_terms_of_a_german_list_without_verbs_are_read(introduction: str) -> None:

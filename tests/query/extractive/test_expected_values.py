@@ -41,6 +41,17 @@ from elt_llm_query.understanding.question import parse_question
         ("What's an ILL?", "Books of other houses come by inter-library loan (ILL).", True),
         ("What's an ILL?", "Some of the loans (ILL) cost nothing.", False),
         ("Wie viele Bücher gibt es?", "Es gibt zwölf Bücher.", True),
+        ("Wie viele Bücher gibt es?", "Die Bücher gibt es seit dem 1. März 2026 und dem 2.3.2025.", False),
+        ("How many books are there?", "There have been books since 1 March 2026.", False),
+        ("What time does the hall open?", "The hall is open from 24 May.", False),
+        ("À quelle heure ferme la salle ?", "La salle est fermée le 24 mai.", False),
+        ("À quelle heure ferme la salle ?", "La salle ferme à 18 h 30.", True),
+        ("Quand ferme la salle ?", "La salle ferme le 24 mars.", True),
+        ("¿Cuándo abre la sala?", "La sala abre el 3 de mayo.", True),
+        ("¿Quién firma?", "Firma la persona mayor.", True),
+        ("Qu'est-ce qu'un usager ?", "On entend par « usager » toute personne inscrite.", True),
+        ("Was sind Werktage?", "Als Werktage gelten alle Kalendertage.", True),
+        ("¿Qué es un socio?", "El socio paga la cuota.", False),
     ],
 )
 def test_a_value_of_the_kind_that_the_question_expects_is_recognised(question: str, sentence: str, held: bool) -> None:

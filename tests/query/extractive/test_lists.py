@@ -105,6 +105,8 @@ def test_numbered_paragraphs_of_a_law_are_not_read_as_a_list() -> None:
         "What are the opening hours?",
         "What happens step by step when a member leaves?",
         "Welche Unterlagen brauche ich?",
+        "Quels documents faut-il apporter ?",
+        "¿Qué documentos hay que presentar?",
     ],
 )
 def test_questions_for_steps_or_for_several_items_expect_a_list(question: str) -> None:
@@ -138,6 +140,19 @@ def test_a_sentence_that_ends_with_a_colon_is_quoted_with_what_it_announces(anno
     document = f"{opening}\n\n{announced}\n\nThe hall opens at nine.\n"
     answer = ask("When do matters depend on the room?", part(opening, document), document=document, outline=Outline())
     assert answer.text == f"{opening}\n{shown} [1]"
+
+
+def test_a_sentence_without_a_colon_that_goes_on_in_a_numbered_list_is_quoted_with_the_list() -> None:
+    document = (
+        "(2) The rent of the hall is not paid\n\n1.  by pupils,\n\n2.  by the warden.\n\nThe hall opens at nine.\n"
+    )
+    answer = ask(
+        "When is the rent of the hall not paid?",
+        part("(2) The rent of the hall is not paid", document),
+        document=document,
+        outline=Outline(),
+    )
+    assert answer.text == "(2) The rent of the hall is not paid\n1. by pupils,\n2. by the warden. [1]"
 
 
 def test_a_sentence_that_ends_with_a_colon_is_not_quoted_with_the_next_section() -> None:

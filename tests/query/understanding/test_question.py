@@ -67,6 +67,16 @@ from hypothesis import strategies as st
         ("¿Cuánto cuesta una tarjeta nueva?", "how_much", "money"),
         ("¿Quién aprueba un préstamo?", "who", "person"),
         ("¿Cuándo cierra la sala?", "when", "date"),
+        ("Quel est le montant de la caution ?", "how_much", "money"),
+        ("Quelle est la durée du prêt ?", "how_much", "duration"),
+        ("Qu'est-ce qu'un usager ?", "what_is", "definition"),
+        ("Quels sont les horaires ?", "list", "any"),
+        ("¿A qué hora abre la sala?", "when", "date"),
+        ("¿Cuál es la cuota?", "how_much", "money"),
+        ("¿Desde qué versión está disponible?", "how_many", "number"),
+        ("Ab welcher Version geht das?", "how_many", "number"),
+        ("¿Qué es un socio?", "what_is", "definition"),
+        ("¿Qué se entiende por socio?", "what_is", "definition"),
     ],
 )
 def test_the_kind_of_a_question_and_its_expected_value_are_detected(question: str, kind: str, expects: str) -> None:
@@ -89,6 +99,7 @@ def test_capitalised_words_codes_and_quotations_in_a_question_are_read_as_names(
 
 def test_the_first_word_of_a_sentence_is_not_read_as_a_name() -> None:
     assert parse_question("I lost it. Can I borrow another?").names == ()
+    assert parse_question("¿Cuánto cuesta la tarjeta?").names == ()
     assert parse_question("Is it Harbourside's, or the Rangers' own?").names == ("Harbourside", "Rangers")
 
 

@@ -77,6 +77,11 @@ def test_a_word_with_two_equally_likely_corrections_is_not_corrected(make_genera
     assert speller.corrections("how many gallont of it are there", "en") == {}
 
 
+def test_a_question_word_is_not_corrected_even_if_the_dictionary_lacks_it(make_generation: MakeGeneration) -> None:
+    generation = make_generation({"n1": "Combine les listes des livres de la salle."})
+    assert SpellingCorrector([generation], ["fr"], frozenset()).corrections("Combien de livres ?", "fr") == {}
+
+
 def test_a_word_that_occurs_in_any_collection_is_not_corrected(make_generation: MakeGeneration) -> None:
     other = make_generation({"x": "presidnet is a trade name"}, "trade")
     speller = SpellingCorrector([make_generation(TEXTS), other], ["en"], frozenset())

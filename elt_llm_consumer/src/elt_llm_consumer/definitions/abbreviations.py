@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, takewhile
 from typing import Final
 
+from elt_llm_core.text.languages import word_pattern
 from elt_llm_core.text.normalise import fold
 from elt_llm_query.grounding.sentences import TextPiece
 
@@ -198,9 +199,9 @@ _GERMAN_CLAUSE: Final = pattern("german_clause")
 _ANY = re.compile(r"\(\s*an?\s", re.IGNORECASE)
 _PLACE: Final = pattern("bracket_place")
 # "such Contributor (the 'Seller')" refers to a meaning elsewhere; "grants, free of charge, to any person (the 'User')".
-_SUCH = re.compile(r"\bsuch\s(?:[A-Z][\w-]{1,30}\s{1,3}){1,3}$")
-_TO_ANY = re.compile(r",\s{1,3}to\s{1,3}(?P<who>(?:an?|any|each|every)\s)")
-_THIS = re.compile(r"(?:this|these|diese[rsnm]?)$", re.IGNORECASE)
+_SUCH = word_pattern(r"\b@such@\s(?:[A-ZÄÖÜ][\w-]{1,30}\s{1,3}){1,3}$")
+_TO_ANY = word_pattern(r",\s{1,3}@before_recipient@\s{1,3}(?P<who>@any_one@\s)")
+_THIS = word_pattern(r"@this@$", re.IGNORECASE)
 _MAX_WORDS = 60
 _MAX_NAME = 3  # words of a name in capitals
 _MAX_BEFORE_NAME = 4  # maximum words between a determiner and the words of a term

@@ -313,7 +313,7 @@ _SIGNS = re.compile(
     r"\s?\[(?:[1-9]\d{0,2}|\^\w{1,20})\](?:\s\[[1-9]\d{0,2}\]){0,9}(?=[\s.,;:!?\"”’)*]|$)"
     r"|\s\[\^\w{1,20}\]|" + _MARKS.pattern
 )
-_MARKER = re.compile(r"(?P<bullet>[-*+•–—▪◦‣●○■□·])\s|\(?(?P<name>[A-Za-z]{1,5}|\d{1,3})[.)]\s")
+_MARKER = re.compile(r"(?P<bullet>[-*+•–—▪◦‣●○■□·])\s|\(?(?P<name>[A-Za-z]{1,5}|\d{1,3}[a-z]?)[.)]\s")
 _ROMAN = re.compile(r"[ivx]{1,5}$")
 _OPEN_END: Final = pattern("open_end")
 # The first item of a list that continues a sentence: "(a) as a servant".
@@ -372,7 +372,7 @@ def marker_style(text: str) -> str:
     if found["bullet"]:
         return found["bullet"]
     name = found["name"]
-    if name.isdigit():
+    if name[0].isdigit():  # "9a" too
         return "1"
     if _ROMAN.match(name):
         return "i"

@@ -9,6 +9,7 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Final
 
+from elt_llm_core.text.languages import languages, words
 from elt_llm_core.text.normalise import fold
 
 from elt_llm_consumer.definitions.abbreviations import is_short_form, long_form
@@ -107,7 +108,7 @@ _SEE_AFTER = re.compile(r"\s{1,9}see(?:\salso)?$", re.IGNORECASE)
 _SIGN_AT_END = re.compile(r"\s(?:--?|[–—=])$")
 _GENERIC: Final = pattern("generic_heading")
 _PRONOUNS: Final = pattern("pronoun_term")
-_CHAPTER = re.compile(r"introduction|overview|background|purpose|scope|einleitung|zweck|geltungsbereich", re.IGNORECASE)
+_CHAPTERS: Final = words("chapter_titles", languages())
 _ONLY_LABEL = re.compile(r"\(?\w{1,3}[.)]?$")
 _WORDS_AFTER_TERM = re.compile(r"\s[^\W\d_]")
 # A dot inside a word belongs to a term, as in "X.509"; a dot before a blank ends a sentence.
@@ -394,17 +395,22 @@ class EntryReader:
         plain = any(map(str.isalpha, bare)) and _NO_TERM_SIGN.search(bare) is None
         return plain and FINITE.search(bare) is None
 
-    def introduced(self, lines: Sequence[TextLine], number: int) -> DefinitionDraft | None:
-        """Return the definition in a list item such as "1. „Frist“ die Zeit, in der ...", or None."""
-        line = lines[number]
+    def introduced(self, lines: Sequence[TextLine], number: int, *, listed: bool) -> DefinitionDraft | None:
+        """Return the definition in an item "1. „Frist“ die Zeit", if `listed` also "1. ist Nutzer jeder, der"."""
+        line, text = lines[number], self._layout.text
         start = skip_labels(line.text, 0, len(line.text))
+        end = lines[self.last_line(lines, number)].end
+        if listed and (found := _VERB_FIRST.match(text, line.start + start, end)):
+            return self._draft(found.span(found.lastgroup or 0), found.end(), end, 0.95)
+        if listed and (inline := self._inline(line)) and inline[2].startswith(":"):
+            return self._draft(*inline[:2], end, 0.95)
         marked = QUOTED_TERM.match(line.text, start)
         item = start or (number and _ONLY_LABEL.match(lines[number - 1].text))
         if not item or marked is None or marked["double"] is None:
             return None
-        body, end = line.start + marked.end() + 1, lines[self.last_line(lines, number)].end
-        meaning = self._layout.text[body:end]
-        if not _WORDS_AFTER_TERM.match(self._layout.text, body - 1) or VERB.match(meaning) or not is_phrase(meaning):
+        body = line.start + marked.end() + 1
+        meaning = text[body:end]
+        if not _WORDS_AFTER_TERM.match(text, body - 1) or VERB.match(meaning) or not is_phrase(meaning):
             return None
         begin, stop = quoted_span(marked)
         return self._draft((line.start + begin, line.start + stop), body, end, 0.95)
@@ -433,6 +439,7 @@ def _bare_term(line: TextLine) -> tuple[int, int]:
 
 
 _INTRODUCTION: Final = pattern("list_introduction")
+_VERB_FIRST: Final = pattern("verb_first_entry")
 _CUE: Final = pattern("list_announcement")
 _NUMBER_WORD = re.compile(r"(?:one|two|three|four|five|six|ten|half|\d)", re.IGNORECASE)
 _ACTING = re.compile(r"[a-z]{3,20}ing\s", re.IGNORECASE)
@@ -470,7 +477,7 @@ def _section_drafts(layout: DocumentLayout, lines: Sequence[TextLine]) -> Iterat
     style = max((one for one in _STYLES if counts[one] > max(1, len(begins) / 2)), key=counts.__getitem__, default="")
     indent = entries.usual_indent(lines)
     titles = [line.text.lstrip("# ") for line in lines if line.start in layout.heading_lines]
-    chapters = sum(_CHAPTER.fullmatch(one[skip_labels(one, 0, len(one)) :]) is not None for one in titles) > 1
+    chapters = sum(one[skip_labels(one, 0, len(one)) :].casefold() in _CHAPTERS for one in titles) > 1
     number = 0
     while number < len(lines):
         outer = number + 1 < len(lines) and lines[number].indent < min(indent, lines[number + 1].indent)
@@ -483,14 +490,28 @@ def _section_drafts(layout: DocumentLayout, lines: Sequence[TextLine]) -> Iterat
 
 def _introduced_drafts(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
     """Yield the definitions in the lists below lines such as "Im Sinne dieser Ordnung bezeichnet der Ausdruck:"."""
-    entries, below = EntryReader(layout), False
-    for number, line in enumerate(layout.lines):
+    entries, lines = EntryReader(layout), layout.lines
+    below = listed = False
+    style, last = "", (0, "")  # the marker of the items of the list, and the label of the last one
+    for number, line in enumerate(lines):
+        own = marker_style(line.text)
         if _INTRODUCTION.search(line.text):
-            below = True
+            below = listed = True
+            style, last = marker_style(lines[min(number + 1, len(lines) - 1)].text), (0, "")
         elif line.start in layout.heading_lines:
             below = False
-        elif below and (draft := entries.introduced(layout.lines, number)):
-            yield draft
+        elif below:
+            # After "h)", "i)" is a letter; "(2)" after "6." starts another paragraph.
+            name = line.text.split(maxsplit=1)[0].strip("().")
+            label = (len(name.rstrip("abcdefgh") or name), name)  # (1, "c") for "c)", (2, "10") for "10."
+            following = label > last and (own == style or (style, own) == ("a", "i"))
+            next_item = following or style == own == "i" if style else own in ("", "-") and line.apart
+            last = label if following else last
+            draft = entries.introduced(lines, number, listed=listed and next_item)
+            # Another paragraph ends a list without markers.
+            listed = listed and bool(style or draft or own or line.indent or not line.apart)
+            if draft:
+                yield draft
 
 
 def _run_drafts(layout: DocumentLayout, lines: Sequence[TextLine]) -> Iterator[DefinitionDraft]:

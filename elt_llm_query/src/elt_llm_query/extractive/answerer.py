@@ -30,6 +30,7 @@ from elt_llm_query.extractive.lists import (
     FoundList,
     best_list,
     is_aligned,
+    opens_list,
     with_announced,
     with_definition,
 )
@@ -606,7 +607,7 @@ class ExtractiveAnswerer:
             end = quote.span[1]
             stop = next((section.start for section in outline.sections if section.start >= end), None)
             after = text[end:stop]
-        return with_announced(quote, after) if quote.words.endswith(":") else with_definition(quote, after)
+        return with_announced(quote, after) if opens_list(quote.words, after) else with_definition(quote, after)
 
     def _with_start(self, quote: Quote) -> Quote:
         """If the chunk starts in the middle of the quoted sentence, extend the quote to the start of the sentence."""

@@ -38,6 +38,7 @@ _MOST_WORDS_OF_SHORT_OPENING = 3
 _MOST_BETWEEN = 12  # pieces of text between two numbered items of one list
 _NUMBER = re.compile(r"\(?(\d{1,3})[.)]\s")
 _FIRST = re.compile(r"[-*•\u2013·]\s|\(?(?:0?[01]|[aAiI])[.)]\s")
+_FIRST_NUMBERED = re.compile(r"\s{1,200}\(?(?:1|a|aa|i)[.)]\s")
 _TERM = re.compile(r"([^\s-][^\n.!?:;,={}]{0,40})\n[ \t]+(?=[A-Z\u00c0-\u00de\"'])")
 _DEFINITION = re.compile(r"[^\n]*(?:\n[ \t]+\S[^\n]*){0,40}")
 _JOINT = re.compile(r"\b(?:and|or|und|oder)$")
@@ -89,7 +90,7 @@ def best_list(
             end,
             read_document(chunk)[0][start:end],
             float(score) - _COST_OF_RANK * rank,
-            opening.endswith(":"),
+            bool(opening),
         )
         for ((_, _, start, end), (rank, chunk, _, opening)), score in zip(found.items(), scores, strict=True)
     ]
@@ -112,8 +113,8 @@ def _lists_near(chunk: RetrievedChunk, text: str, outline: Outline) -> Iterator[
 def lists_of(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and opening of each list in a text.
 
-    The opening is the sentence before the first item if it ends with a colon, such as "Bring:", else an empty text; the
-    list starts at its opening. `titles` are the known headings. A list inside another list is also yielded by itself.
+    The opening is the sentence before the first item if it opens a list, such as "Bring:", else an empty text; the list
+    starts at its opening. `titles` are the known headings. A list inside another list is also yielded by itself.
     Lists that are long, have long items, or lack their first item in the text are left out.
     """
     pieces = split_pieces(text, titles)
@@ -125,7 +126,8 @@ def lists_of(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int, str]]
             continue
         after, items = _end_of_list(pieces, position)
         before = pieces[position - 1] if position else None
-        opening = before if before and before.kind in ("prose", "item") and before.text.endswith(":") else None
+        sentence = before and before.kind in ("prose", "item")
+        opening = before if before and sentence and opens_list(before.text, text[before.end :]) else None
         start = _start_of_opening(pieces, position - 1) if opening else pieces[position].start
         end = pieces[after - 1].end
         words = len(text[start:end].split())
@@ -135,6 +137,11 @@ def lists_of(text: str, titles: Sequence[str]) -> Iterator[tuple[int, int, str]]
         position += 1
         while position < after and _marker(pieces[position]) in (None, marker):
             position += 1
+
+
+def opens_list(text: str, after: str) -> bool:
+    """Return whether a sentence opens the list after it: it ends with a colon, or goes on in an item "1." or "a)"."""
+    return text.endswith(":") or (text[-1:].isalpha() and bool(_FIRST_NUMBERED.match(after)))
 
 
 def _start_of_opening(pieces: Sequence[TextPiece], position: int) -> int:
@@ -147,7 +154,7 @@ def _start_of_opening(pieces: Sequence[TextPiece], position: int) -> int:
 
 
 def with_announced(quote: Quote, after: str) -> Quote:
-    """Extend a quote that ends with a colon ("Bring:") by what it announces. `after` is the text after the quote.
+    """Extend a quote that opens a list ("Bring:") by what it announces. `after` is the text after the quote.
 
     This is the list after it, also in groups with titles ("Minor:"), or else the next sentence or block of lines. A
     block keeps its lines. The quote stays as it is if the first item or the block is too long. Below a list whose last

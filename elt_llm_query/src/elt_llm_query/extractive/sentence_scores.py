@@ -25,7 +25,7 @@ from elt_llm_query.understanding.patterns import PatternFile
 from elt_llm_query.understanding.question import ParsedQuestion, numbers_of
 
 _PATTERNS = PatternFile(__file__)
-_MONTH = rf"(?:{alternatives({*month_names(folded=True), *month_numbers(['en'])})})"
+_MONTH = rf"(?:{alternatives({*month_names(['en', 'de', 'fr', 'es'], folded=True), *month_numbers(['en'])})})"
 
 _WORD = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d]+")
@@ -34,6 +34,10 @@ _OWN_NUMBER = re.compile(r"^\W*(?:\d+(?:\.\d+)+[.)]?|\d+[.)]|\(\w{1,3}\))\**\s+"
 _CODE = re.compile(r"(?<![\w£$€])[^\W\d_]+[-/.]?\d[\w.-]*")
 _SINGLE = re.compile(r"\b(?:(?:one|1|a single|only one|eine?[nmr]?)\b)")
 _DATE = re.compile(_PATTERNS.part("date").replace("MONTHS", _MONTH))
+_FULL_DATE = re.compile(
+    rf"\b\d\d?(?:(?:\.|st|nd|rd|th|er) (?:of )?{_MONTH}\b| (?:de )?{_MONTH}(?= (?:de )?\d{{4}}))(?: (?:de )?\d{{4}}\b)?"
+    rf"|\b\d\d?\.\d\d?\.\d{{4}}\b"
+)
 _TIME_UNIT = re.compile(rf"{_PATTERNS.part('unit_of_time')}\b")
 _PROPER = re.compile(r"(?<=[\w,;:(] )[\"\u201c(]?[A-ZÀ-Þ][\w'\u2019.-]+|^[A-ZÀ-Þ][\w'\u2019.-]+ [A-ZÀ-Þ]")
 _IS_THE = re.compile(r"\b(?:is|are) (?:also |currently )?(?:the|our|your|its|their)\b")
@@ -90,7 +94,7 @@ def _number(question: ParsedQuestion, sentence: str) -> float:
         return 0.0
     if _TIME_UNIT.match(question.counted):
         return float(_has_new(_PATTERNS["duration"], question, sentence))
-    if not has_new_figure(question, sentence):
+    if not has_new_figure(question, _FULL_DATE.sub(" ", fold(sentence))):  # the figures of a date count nothing
         return 0.5 if _SINGLE.search(fold(sentence)) else 0.0
     return 1.0
 
@@ -106,6 +110,8 @@ def _figure_score(pattern: re.Pattern[str]) -> Callable[[ParsedQuestion, str], f
 
 def _date(question: ParsedQuestion, sentence: str) -> float:
     folded = fold(sentence)
+    if _PATTERNS["asks_clock"].search(fold(question.text)) and not _PATTERNS["clock"].search(folded):
+        return 0.3 if _PATTERNS["when"].search(folded) else 0.0
     if _has_new(_DATE, question, sentence):
         return 1.0
     if question.kind == "when" and not _PATTERNS["calendar"].search(fold(question.text)):
@@ -164,7 +170,8 @@ def _definition(question: ParsedQuestion, sentence: str) -> float:
         return 0.5
     pattern = (
         rf"(?:{subject})\w*\W{{1,3}}(?:\([^)]*\) ?)?(?:(?:is|are|was|were){_NO_PARTICIPLE}|means?|refers? to|denotes?"
-        rf"|stands? for|describes?|ist|sind|bedeutet|bezeichnet|:|\||=|\u2013|-|,? an? )"
+        rf"|stands? for|describes?|ist|sind|bedeutet|bezeichnet|:|\||=|\u2013|-|,? an? |(?:est|sont|es|son)\b"
+        rf"|designe|signifi|significa)|(?:entend par|entienden? por|entenderan? por|als|unter)\W{{1,4}}(?:{subject})\b"
     )
     return 1.0 if re.search(pattern, fold(sentence)) else 0.4
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal
 
-from elt_llm_core.text.languages import load_language, word_pattern
+from elt_llm_core.text.languages import languages, load_language, word_pattern
+from elt_llm_core.text.languages import words as language_words
 from elt_llm_core.text.normalise import fold, lower
 from elt_llm_core.text.stems import KeywordTokeniser
 from pydantic import TypeAdapter
@@ -48,7 +49,7 @@ GERMAN_WORDS: Final[Mapping[str, int]] = dict.fromkeys(_GERMAN.lists["detection_
 )
 ENGLISH_WORDS: Final = frozenset(_ENGLISH.lists["detection_words"])
 MONTHS: Final = frozenset(fold(names[0]) for names in (*_ENGLISH.months, *_GERMAN.months))
-ASKING_WORDS: Final = frozenset((*_ENGLISH.lists["asking_words"], *_GERMAN.lists["asking_words"]))
+ASKING_WORDS: Final = language_words("asking_words", languages())
 
 Language = Literal["en", "de"]
 
@@ -59,7 +60,7 @@ _CODE = re.compile(
 _CAPITALISED = re.compile(r"\b[A-ZÀ-Þ][\w'\u2019-]*(?:\s+(?:of\s+|the\s+|de\s+|von\s+)?[A-ZÀ-Þ][\w'\u2019-]*)*")
 _POSSESSIVE = re.compile(r"(?:['\u2019]s?)$")
 _BOTH = word_pattern(r"\b@both@\b")
-_OPENING = re.compile(r"(?:^|(?<=[.?!]))\s*[^\W\d][\w'\u2019]*")
+_OPENING = re.compile(r"(?:^|(?<=[.?!]))[\s¿¡]*[^\W\d][\w'\u2019]*")
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
 _WORD = re.compile(r"\w[\w.+#/-]*")
 _FEWEST_PART_WORDS = 3

@@ -17,6 +17,8 @@ from elt_llm_core.text.normalise import lower, split_words
 from rapidfuzz import process
 from rapidfuzz.distance import OSA, Levenshtein
 
+from elt_llm_query.understanding.question import ASKING_WORDS
+
 # Language codes of simplemma that differ from the codes of this project.
 _CODES = {"no": "nb", "sr": "hbs"}
 SHORTEST_PART = 4  # letters of a part of a compound
@@ -233,11 +235,11 @@ class SpellingCorrector:
     """Corrects mistyped words to words that occur in the collections. The first unknown word loads the dictionaries."""
 
     def __init__(self, generations: Sequence[Searchable], languages: Sequence[str], kept: frozenset[str]) -> None:
-        """`languages` are the languages of the collections. Words in `kept` are never corrected."""
+        """`languages` are those of the collections. Words in `kept` and question words are never corrected."""
         self._vocabularies = [Vocabulary(one) for one in generations]
         self._searched = [one.has_keywords for one in generations]
         self._languages = tuple(dict.fromkeys(languages))
-        self._kept = kept
+        self._kept = kept | ASKING_WORDS  # the French dictionary lacks some of them
 
     def corrections(self, question: str, language: str, allowed: AllowedFinder | None = None) -> dict[str, str]:
         """Return the correct word for each mistyped word of the question.
