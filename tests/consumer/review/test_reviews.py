@@ -278,10 +278,19 @@ def test_importing_an_older_sheet_does_not_replace_a_newer_review(loaded: Loaded
     [conflict] = report.conflicts
     assert (report.taken, report.exit_code) == (0, 1)
     assert "'Term 00' keeps the review APPROVED by Ann of " in conflict
-    assert "because the sheet with the review REJECTED by Bob is older." in conflict
+    assert "which the sheet does not show: its reviewed_at is ''. To import the review REJECTED by Bob," in conflict
     assert "add --replace" in conflict
     run(loaded)
     assert _reviews(loaded)["Term 00"]["reviewer"] == "Ann"
+
+
+@pytest.mark.parametrize("date", ["28.11.2099 13:17", "2099-11-28 13:17:39", "2099-11-28"])
+def test_a_date_typed_into_reviewed_at_does_not_let_an_older_sheet_replace_a_review(
+    date: str, loaded: LoadedSettings
+) -> None:
+    _import(loaded, _line("Term 00", "APPROVED", "Ann"))
+    report = _import(loaded, replace(_line("Term 00", "REJECTED", "Ann"), reviewed_at=date))
+    assert (report.taken, len(report.conflicts), report.exit_code) == (0, 1, 1)
 
 
 def test_a_review_is_replaced_on_request_or_by_a_sheet_that_was_exported_after_the_review(
