@@ -1,6 +1,7 @@
 """The tree of settings, in which each key, type, range and default is defined once."""
 
 import ipaddress
+import re
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 from urllib.parse import urlsplit
@@ -16,6 +17,9 @@ def key(default: Any, description: str, **constraints: Any) -> Any:
 
 
 HEADER_NAME = r"^[A-Za-z][A-Za-z0-9-]{0,60}$"
+_HOST = r"(?:[A-Za-z0-9_.-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])"
+_HOST_NAME = re.compile(rf"{_HOST}|[0-9A-Fa-f:.]{{2,45}}")
+_ORIGIN = re.compile(rf"[A-Za-z][A-Za-z0-9+.-]{{0,40}}://{_HOST}(?::[0-9]{{1,5}})?/?")
 
 
 class SettingsSection(BaseModel):
@@ -90,6 +94,17 @@ class ServeSettings(SettingsSection):
         "Address of a trace collector (OTLP over HTTP): http://127.0.0.1:4318/v1/traces; another machine"
         " needs network.allow_remote_traces. Unset: nothing is sent.",
     )
+
+    @field_validator("allowed_hosts", "cors_origins")
+    @classmethod
+    def _check_addresses(cls, entries: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        hosts = info.field_name == "allowed_hosts"
+        for entry in entries:
+            if not (_HOST_NAME if hosts else _ORIGIN).fullmatch(entry):
+                form = "a host name without scheme, port and path, such as rag.example"
+                form = form if hosts else "an origin without path, such as https://wiki.example"
+                raise ValueError(f"'{entry}' is not {form}; wildcards are not supported")
+        return entries
 
     @model_validator(mode="after")
     def _check_proxy(self) -> Self:
@@ -332,6 +347,12 @@ class ChunkingSettings(SettingsSection):
         "none", "llm: the language model writes a sentence of context for each chunk, which is stored."
     )
 
+    def check_overlap(self) -> Self:
+        """Return these settings. Raises ValueError if the overlap is not smaller than a chunk."""
+        if self.chunk_overlap >= self.chunk_size:
+            raise ValueError(f"chunk_overlap ({self.chunk_overlap}) must be less than chunk_size ({self.chunk_size})")
+        return self
+
 
 # Keys with their former names, which files and variables may still contain, and stored keys and receipts still use.
 FORMER_QUERY_KEYS = {"retriever_top_k": "leg_top_k", "all_retrievers_top_k": "all_legs_top_k"}
@@ -407,6 +428,12 @@ class QuerySettings(SettingsSection):
     cache_ttl: float = key(600.0, "Seconds that the chunks of a question stay cached.", ge=0.0)
     system_prompt: str | None = key(None, "System prompt of the model.")
 
+    @model_validator(mode="after")
+    def _check_budgets(self) -> Self:
+        if self.collection_budget_min > self.collection_budget_max:
+            raise ValueError("collection_budget_min must not be greater than collection_budget_max")
+        return self
+
 
 class AnswerSettings(SettingsSection):
     """How an answer is written and checked."""
@@ -477,10 +504,7 @@ class Settings(SettingsSection):
     @field_validator("chunking")
     @classmethod
     def _check_chunking(cls, chunking: ChunkingSettings) -> ChunkingSettings:
-        size, overlap = chunking.chunk_size, chunking.chunk_overlap
-        if "chunk_overlap" in chunking.model_fields_set and overlap >= size:
-            raise ValueError(f"chunk_overlap ({overlap}) must be less than chunk_size ({size})")
-        return chunking
+        return chunking.check_overlap() if "chunk_overlap" in chunking.model_fields_set else chunking
 
     @field_validator("index")
     @classmethod

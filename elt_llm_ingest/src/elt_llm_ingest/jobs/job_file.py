@@ -93,12 +93,20 @@ class IngestJob(SettingsSection):
         return "dictionary" if self.columns and self.reader == "auto" else self.reader
 
     def apply_to(self, settings: Settings) -> Settings:
-        """Return the settings with this job's overrides applied."""
-        chunking = self.chunking.model_dump(exclude_unset=True) if self.chunking else {}
+        """Return the settings with this job's overrides applied. Raises UsageError if they do not fit together."""
+        changes = self.chunking.model_dump(exclude_unset=True) if self.chunking else {}
+        chunking = settings.chunking.model_copy(update=changes)
+        if "chunk_overlap" in changes:
+            try:
+                chunking.check_overlap()
+            except ValueError as error:
+                raise UsageError(
+                    f"The job's chunking is not possible: {error}.", hint="Change its job file."
+                ) from error
         topics = {} if self.topics is None else {"topics": self.topics}
         return settings.model_copy(
             update={
-                "chunking": settings.chunking.model_copy(update=chunking),
+                "chunking": chunking,
                 "ingest": settings.ingest.model_copy(update=topics),
             }
         )
