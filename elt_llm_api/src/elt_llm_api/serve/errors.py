@@ -215,6 +215,8 @@ async def _http_error_response(request: Request, error: Exception) -> JSONRespon
         404: ("not_found", f"There is no route {path}", "GET /v1 lists the routes."),
         405: ("method_not_allowed", f"There is no route {path}", f"This path accepts {methods}."),
     }.get(error.status_code, ("refused", error.detail, "See /openapi.json"))
+    if error.detail == "There was an error parsing the body":  # of FastAPI, for all that is not a mistake in JSON
+        kind, message, hint = "invalid_request", "The body is not UTF-8, or nested too deeply", "Send JSON in UTF-8."
     headers = {**(error.headers or {}), **({"allow": methods} if error.status_code == 405 else {})}
     return _error_response(request, error.status_code, kind, f"{message}.", hint, headers)
 
