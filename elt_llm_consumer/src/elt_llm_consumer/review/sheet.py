@@ -97,8 +97,7 @@ def _worksheet_lines(sheet: "Worksheet") -> list[list[str]]:
     cells = sheet.iter_rows(max_row=rows + 2, max_col=columns, values_only=True)
     lines = ([_text(value) for value in line] if any(it is not None for it in line) else [] for line in cells)
     found = list(islice(lines, _MAX_TITLE_LINES))
-    if _header(found) is not None:
-        found.extend(lines)
+    found += lines if _header(found) is not None else ()
     while found and not found[-1]:
         found.pop()
     return found
@@ -124,14 +123,13 @@ def _header(lines: Sequence[Sequence[str]]) -> int | None:
 
 
 def _rows(path: Path, sheet: str, lines: Sequence[Sequence[str]], top: int) -> Iterator[SheetRow]:
-    """Yield the filled lines below the names of the columns, which are in the line with the index `top`."""
     if len(lines) > _MAX_LINES + 1:
         raise UsageError(f"{path} has more than {_MAX_LINES:,} lines.", hint=_EXPORT_HINT)
     head = [name.strip() for name in lines[top]]
     at = {name.lower(): column for column, name in reversed(list(enumerate(head)))}
     if missing := [name for name in REQUIRED_COLUMNS if name not in at]:
         where = f"The sheet '{sheet}' of {path}" if sheet else str(path)
-        hint = "Nothing was imported. Keep the names of the columns in the first line as the job wrote them."
+        hint = "Nothing was imported. Keep the names of the columns as the job wrote them."
         raise UsageError(f"{where} has no column {' and no '.join(missing)}.", hint=hint)
     for number, line in enumerate(lines[top + 1 :], start=top + 2):
         given = {name: line[column].strip() for name, column in at.items() if column < len(line)}
@@ -222,14 +220,8 @@ def import_reviews(lines: Sequence[SheetRow], state: Database, name: JobName, *,
         reader.read(line)
     reviews.put(name, list(reader.taken.values()))
     reviews.put_aside(name, reader.put_aside)
-    return ImportReport(
-        len(reader.taken),
-        reader.unchanged,
-        reader.without_review,
-        tuple(reader.problems),
-        tuple(reader.notes),
-        tuple(reader.conflicts),
-    )
+    messages = map(tuple, (reader.problems, reader.notes, reader.conflicts))
+    return ImportReport(len(reader.taken), reader.unchanged, reader.without_review, *messages)
 
 
 class _ReviewImporter:
@@ -300,6 +292,8 @@ class _ReviewImporter:
         if newer and not self._replace:
             if review.status == known.status:
                 self.unchanged += 1
+                kept = f"'{known.place.key}' keeps the review {stored}; that of the sheet is in its history"
+                self.notes.append(f"{line.where}: {kept}")
                 return False
             self.conflicts.append(
                 f"{line.where}: '{known.place.key}' keeps the review {stored}, which the sheet does not show: its"

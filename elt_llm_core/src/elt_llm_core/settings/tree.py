@@ -17,9 +17,8 @@ def key(default: Any, description: str, **constraints: Any) -> Any:
 
 
 HEADER_NAME = r"^[A-Za-z][A-Za-z0-9-]{0,60}$"
-_HOST = r"(?:[A-Za-z0-9_.-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])"
-_HOST_NAME = re.compile(rf"{_HOST}|[0-9A-Fa-f:.]{{2,45}}")
-_ORIGIN = re.compile(rf"[A-Za-z][A-Za-z0-9+.-]{{0,40}}://{_HOST}(?::[0-9]{{1,5}})?/?")
+_HOST = r"(?:[A-Za-z0-9_.-]{1,255}|\[?[0-9A-Fa-f:.]{2,45}\]?)"
+_ORIGIN = rf"[A-Za-z][A-Za-z0-9+.-]{{0,40}}://{_HOST}(?::[0-9]{{1,5}})?/?"
 
 
 class SettingsSection(BaseModel):
@@ -98,12 +97,11 @@ class ServeSettings(SettingsSection):
     @field_validator("allowed_hosts", "cors_origins")
     @classmethod
     def _check_addresses(cls, entries: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-        hosts = info.field_name == "allowed_hosts"
-        for entry in entries:
-            if not (_HOST_NAME if hosts else _ORIGIN).fullmatch(entry):
-                form = "a host name without scheme, port and path, such as rag.example"
-                form = form if hosts else "an origin without path, such as https://wiki.example"
-                raise ValueError(f"'{entry}' is not {form}; wildcards are not supported")
+        pattern, form = _ORIGIN, "an origin without path, such as https://wiki.example"
+        if info.field_name == "allowed_hosts":
+            pattern, form = _HOST, "a host name without scheme, port and path, such as rag.example"
+        if wrong := [entry for entry in entries if not re.fullmatch(pattern, entry)]:
+            raise ValueError(f"'{wrong[0]}' is not {form}; wildcards are not supported")
         return entries
 
     @model_validator(mode="after")
@@ -347,12 +345,6 @@ class ChunkingSettings(SettingsSection):
         "none", "llm: the language model writes a sentence of context for each chunk, which is stored."
     )
 
-    def check_overlap(self) -> Self:
-        """Return these settings. Raises ValueError if the overlap is not smaller than a chunk."""
-        if self.chunk_overlap >= self.chunk_size:
-            raise ValueError(f"chunk_overlap ({self.chunk_overlap}) must be less than chunk_size ({self.chunk_size})")
-        return self
-
 
 # Keys with their former names, which files and variables may still contain, and stored keys and receipts still use.
 FORMER_QUERY_KEYS = {"retriever_top_k": "leg_top_k", "all_retrievers_top_k": "all_legs_top_k"}
@@ -504,7 +496,10 @@ class Settings(SettingsSection):
     @field_validator("chunking")
     @classmethod
     def _check_chunking(cls, chunking: ChunkingSettings) -> ChunkingSettings:
-        return chunking.check_overlap() if "chunk_overlap" in chunking.model_fields_set else chunking
+        size, overlap = chunking.chunk_size, chunking.chunk_overlap
+        if "chunk_overlap" in chunking.model_fields_set and overlap >= size:
+            raise ValueError(f"chunk_overlap ({overlap}) must be less than chunk_size ({size})")
+        return chunking
 
     @field_validator("index")
     @classmethod

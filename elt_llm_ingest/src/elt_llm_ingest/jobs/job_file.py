@@ -93,16 +93,11 @@ class IngestJob(SettingsSection):
         return "dictionary" if self.columns and self.reader == "auto" else self.reader
 
     def apply_to(self, settings: Settings) -> Settings:
-        """Return the settings with this job's overrides applied. Raises UsageError if they do not fit together."""
+        """Return the settings with this job's overrides applied. Raises UsageError if an overlap exceeds the chunks."""
         changes = self.chunking.model_dump(exclude_unset=True) if self.chunking else {}
         chunking = settings.chunking.model_copy(update=changes)
-        if "chunk_overlap" in changes:
-            try:
-                chunking.check_overlap()
-            except ValueError as error:
-                raise UsageError(
-                    f"The job's chunking is not possible: {error}.", hint="Change its job file."
-                ) from error
+        if (overlap := changes.get("chunk_overlap", 0)) >= (size := chunking.chunk_size):
+            raise UsageError(f"The job's chunk_overlap ({overlap}) must be less than chunk_size ({size}).")
         topics = {} if self.topics is None else {"topics": self.topics}
         return settings.model_copy(
             update={

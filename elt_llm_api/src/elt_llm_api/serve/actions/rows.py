@@ -234,10 +234,7 @@ class ExportFile(BaseModel):
     bytes: int
     written_at: str = Field(description="ISO 8601, UTC.")
     before_reviews: bool = Field(description="Whether rows were reviewed later; run the job again to add the reviews.")
-    withheld: bool = Field(
-        description="Whether the job read a document that was forgotten since, or a collection that was dropped; the"
-        " file cannot be downloaded until the job runs again."
-    )
+    withheld: bool = Field(description="Whether the job must run again first, because it read a forgotten document.")
 
 
 class _ReceiptDocument(BaseModel):
@@ -279,10 +276,7 @@ class ExportActions(ServiceActions):
         ]
 
     def download(self, principal: Principal, job: str, kind: JobKind, wanted: str) -> tuple[Path, str]:
-        """Return path and media type of the file `wanted`: a name, or a format such as `xlsx`.
-
-        Raises Forbidden, and NotReady if the file is withheld.
-        """
+        """Return path and media type of a file, by name or format, such as `xlsx`. Raises Forbidden, NotReady."""
         file = BatchJobActions(self._services).get(principal, job)
         exports = dict(self._exports(principal, file, kind))
         matches = [path for path in exports if path.name == wanted] or sorted(
@@ -295,10 +289,8 @@ class ExportActions(ServiceActions):
                 hint=f"List the files: GET /v1/rows/{file.name}/{kind}/files",
             )
         if self._is_withheld(exports[matches[0]]):
-            raise NotReady(
-                f"'{matches[0].name}' was made from a document that was forgotten since.",
-                hint=f"Run the job again: POST /v1/batch-jobs/{kind}",
-            )
+            reason = f"'{matches[0].name}' was made from a document that was forgotten since."
+            raise NotReady(reason, hint=f"Run the job again: POST /v1/batch-jobs/{kind}")
         return matches[0], _MEDIA_TYPES.get(matches[0].suffix, "application/octet-stream")
 
     def _is_withheld(self, receipt: _Receipt) -> bool:

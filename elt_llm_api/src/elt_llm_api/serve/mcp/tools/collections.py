@@ -91,12 +91,8 @@ class CollectionStatusResult(CollectionEntry):
     size: int = Field(description="Bytes of its indexes.")
     artefacts: tuple[str, ...] = Field(description="Other data read from the files, such as enterprise_model.")
     duplicates: int = Field(description="Documents with the same bytes as another one, indexed once.")
-    forgotten: int | None = Field(
-        description="Documents that were forgotten and stay excluded; null for a key with conditions."
-    )
-    skipped: int | None = Field(
-        description="Files that the last ingest did not read, such as those without a reader; null for such a key."
-    )
+    forgotten: int | None = Field(description="Documents that were forgotten; null for a key with conditions.")
+    skipped: int | None = Field(description="Files that the last ingest did not read; null for such a key.")
     last_run: str | None = Field(description="When it was last ingested, ISO 8601, UTC.")
     being_written: bool = Field(description="Whether an ingest is running.")
     calibrations: dict[str, str] = Field(description="State of the confidence calibration by profile.")
