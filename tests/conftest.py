@@ -88,10 +88,11 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run the folders with the longest tests first, so that no worker is left with a long test at the end.
 
-    Of the tests marked `sampled`, keep a seeded sample. With --extras-only, keep only those that skip without an extra.
+    Of the tests marked `sampled` or `halved`, keep a seeded sample; of the latter all, if files are named. With
+    --extras-only, keep only the tests that skip without an extra.
     """
     items.sort(key=lambda item: LONGEST_FIRST.get(_room(item), len(LONGEST_FIRST)))
-    left_out = unsampled(items)
+    left_out = unsampled(items, halve=not any(".py" in argument for argument in config.args))
     if config.getoption("--extras-only"):
         left_out |= set(items) - set(touching_extras(items))
     config.hook.pytest_deselected(items=list(left_out))

@@ -28,6 +28,25 @@ def test_a_marked_test_runs_the_given_number_of_cases_and_other_tests_run_whole(
     assert unsampled(marked[:1]) == set(), "a single case named on the command line"
 
 
+@dataclass(frozen=True)
+class SlowTest:
+    """A test of a file that is marked `halved`."""
+
+    nodeid: str
+
+    def get_closest_marker(self, name: str) -> pytest.Mark | None:
+        return pytest.mark.halved.mark if name == "halved" else None
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_two_successive_runs_take_every_test_of_a_halved_file(count: int) -> None:
+    tests = {SlowTest(f"test_slow.py::test_{number}") for number in range(count)}
+    left_out = [unsampled(tests, number) for number in (6, 7)]
+    assert left_out[0] & left_out[1] == set()
+    assert all(len(those) == (0 if FULL else count // 2) for those in left_out)
+    assert unsampled(tests, halve=False) == set(), "the file is named on the command line"
+
+
 def test_tests_with_the_same_name_are_sampled_together() -> None:
     cases = [
         CollectedCase(f"{file}::test_{test}[{case}]", (2, test)) for file in "ab" for test in "xy" for case in range(3)

@@ -13,6 +13,9 @@ from model_servers.http_server import running_model_server
 from model_servers.settings import open_llm, settings_of
 from model_servers.smollm import SmolLmBackend, smollm_file
 
+pytestmark = pytest.mark.halved
+
+
 MESSAGES = [
     ChatMessage(role="system", content="You are brief."),
     ChatMessage(role="user", content="Name three colours of the rainbow."),

@@ -17,6 +17,9 @@ from elt_llm_core.utilities import Closeable
 from llama_index.core.vector_stores.types import VectorStoreQuery
 from numpy.typing import NDArray
 
+pytestmark = pytest.mark.halved
+
+
 COLLECTIONS, NODES, DIMENSION, MOST = 18, 12, 16, 3
 
 

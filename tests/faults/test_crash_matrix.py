@@ -25,7 +25,7 @@ from sampling import FULL
 from stored.folders import write_files
 from stored.shelf import COLLECTION, writing
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.halved]
 
 Scenes = tuple[Scene, Scene, Scene]
 Side = Literal["before", "after"]

@@ -14,7 +14,7 @@ from elt_llm_core.store.store import open_store
 from processes.killing import Scene
 from stored.shelf import COLLECTION
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.halved]
 
 _WRITE_AND_STOP = """
 database = SqliteDatabase(path, for_writing=True)

@@ -13,7 +13,7 @@ from processes.aftermath import check_what_is_left, finish
 from processes.killing import Moment, Scene, Work, do, killed_after, killed_at, killed_while_building, seconds_to_build
 from sampling import sampled
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.halved]
 
 Scenes = tuple[Scene, Scene, Scene]
 

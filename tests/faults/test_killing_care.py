@@ -23,7 +23,7 @@ from processes.killing import Action, Moment, Scene, Work, do, killed_at, killed
 from sampling import sampled
 from stored.shelf import COLLECTION, writing
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.halved]
 
 DOCUMENT = "part-2/note-07.md"
 FORGET_STATEMENTS = [

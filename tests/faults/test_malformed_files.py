@@ -19,6 +19,9 @@ from malformed.files import malformed_files
 from malformed.seeds import good_files
 from stored.folders import run_ingest
 
+pytestmark = pytest.mark.halved
+
+
 SEED = 20
 LIMITS = ParseLimits(seconds=20, computing_share=0.2, memory_mb=768)
 FEWEST_OF_A_KIND = 100

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from stored.folders import generated_files, run_ingest, write_files
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.halved]
 
 SCRIPT = """
 import sys

@@ -17,6 +17,9 @@ from elt_llm_ingest.run.report import IngestReport
 from stored.folders import generated_files, run_ingest, statuses, write_files
 from stored.shelf import COLLECTION, writing
 
+pytestmark = pytest.mark.halved
+
+
 PDF = b"%PDF-1.4\nthis is not the rest of a document\n%%EOF\n"
 
 

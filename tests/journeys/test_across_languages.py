@@ -76,7 +76,7 @@ def _refusals(asker: Asker) -> dict[str, str]:
 
 
 # Embedding the texts of one direction takes the most time; two successive commits test both.
-@pytest.mark.sampled(1, "across languages")
+@pytest.mark.sampled(4, "measured quality")
 def test_questions_in_other_languages_are_answered_from_english_texts_or_refused_in_their_language(
     tmp_path: Path,
 ) -> None:
@@ -92,7 +92,7 @@ def test_questions_in_other_languages_are_answered_from_english_texts_or_refused
     assert refusals == REFUSALS
 
 
-@pytest.mark.sampled(1, "across languages")
+@pytest.mark.sampled(4, "measured quality")
 def test_questions_in_other_languages_are_answered_from_lithuanian_texts_or_refused_in_their_language(
     tmp_path: Path,
 ) -> None:

@@ -7,7 +7,7 @@ from corpora.statements import QUESTIONS, REPORTS, FigureQuestion, write_reports
 from optional import needs
 from served.project import Asker, Project
 
-pytestmark = pytest.mark.network
+pytestmark = [pytest.mark.network, pytest.mark.halved]
 _FEWEST_RIGHT = 36
 
 

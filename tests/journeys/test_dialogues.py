@@ -8,6 +8,9 @@ from processes.command_line import PROJECT, run_process
 from processes.demonstration import Demo
 from sampling import sampled
 
+pytestmark = pytest.mark.halved
+
+
 _LINES = (PROJECT / "samples" / "dialogues.jsonl").read_text(encoding="utf-8").splitlines()
 DIALOGUES = [json.loads(line) for line in sampled(_LINES, 11)]
 MISSED = {"dialogue-035", "dialogue-036", "dialogue-037"}  # three of 44 are answered with another page

@@ -20,7 +20,7 @@ def glossary_project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.sampled(1, "held-out gold")
+@pytest.mark.sampled(4, "measured quality")
 def test_most_definitions_in_held_out_documents_are_found_and_few_found_definitions_are_wrong(
     glossary_project: Path,
 ) -> None:
@@ -33,7 +33,7 @@ def test_most_definitions_in_held_out_documents_are_found_and_few_found_definiti
     assert shares["found cells with their quotes on the page"] == 1
 
 
-@pytest.mark.sampled(1, "held-out gold")
+@pytest.mark.sampled(4, "measured quality")
 def test_the_fields_of_held_out_entities_agree_with_the_gold_file(
     sample_jobs: tuple[Path, CommandResult], tmp_path: Path
 ) -> None:

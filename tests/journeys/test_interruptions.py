@@ -17,6 +17,9 @@ from model_servers.http_server import ModelHttpServer, running_model_server
 from processes.command_line import FAKE, CommandLine, CommandResult, command
 from stored.folders import generated_files, write_files
 
+pytestmark = pytest.mark.halved
+
+
 GOES_ON = "Run the same command again to continue where it stopped."
 HANGING = 4
 """The number of the request for vectors that is not answered: the first is a check, and further ones store chunks."""

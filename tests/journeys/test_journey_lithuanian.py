@@ -7,7 +7,7 @@ import pytest
 from corpora.lithuanian import QUESTIONS, TEXTS
 from served.project import Asker, Project
 
-pytestmark = pytest.mark.network
+pytestmark = [pytest.mark.network, pytest.mark.halved]
 AGAIN = list(QUESTIONS)[::6]
 
 

@@ -7,7 +7,7 @@ import pytest
 from processes.command_line import PROJECT
 from served.project import Asker, Project
 
-pytestmark = pytest.mark.network
+pytestmark = [pytest.mark.network, pytest.mark.halved]
 BOTH = ["handbook", "model"]
 ROWS = "/v1/rows/catalog/catalog"
 ACROSS = "What is the Disciplinary Panel connected to, and who sits on it?"

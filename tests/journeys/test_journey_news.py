@@ -10,7 +10,7 @@ from corpora.news import DESKS, TOWNS, YEARS, Report, write_news
 from model_servers.tiny_cross_encoder import write_tiny_cross_encoder
 from served.project import Asker, Project
 
-pytestmark = pytest.mark.network
+pytestmark = [pytest.mark.network, pytest.mark.halved]
 QUESTION = "How many houses were flooded in Millbrook?"
 
 

@@ -13,7 +13,7 @@ from corpora.papers import Paper, write_papers
 from served.mcp_clients import HttpAgent, ProcessAgent, answered
 from served.project import Asker, Project
 
-pytestmark = pytest.mark.network
+pytestmark = [pytest.mark.network, pytest.mark.halved]
 TWO_STAGES = {"strategy": "parent_child", "chunk_size": 32, "chunk_overlap": 0, "parent_size": 200}
 
 

@@ -21,7 +21,7 @@ from optional import needs
 from served.project import Project
 from served.server import served
 
-pytestmark = pytest.mark.network
+pytestmark = [pytest.mark.network, pytest.mark.halved]
 needs("qdrant_client")
 
 TENANTS = {"Acme": (41, "Dana Reed"), "Globex": (52, "Omar Fahy"), "Initech": (63, "Ines Kohl")}

@@ -9,6 +9,9 @@ from model_servers.http_server import running_model_server
 from processes.command_line import CommandResult
 from served.scripted_answers import EMBEDDED, INVENTED, QUESTION, TRUE, Library, written_by
 
+pytestmark = pytest.mark.halved
+
+
 TEXTS = {
     "loans.md": "# Loans\n\nBooks may be borrowed for four weeks.\n",
     "cards.md": "# Cards\n\nA reader's card costs 25 euros a year.\n",

@@ -9,6 +9,8 @@ from model_servers.http_server import running_model_server
 from processes.command_line import CommandResult
 from served.scripted_answers import INVENTED, TRUE, Library, ingested, written_by
 
+pytestmark = pytest.mark.halved
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -25,7 +25,7 @@ def against_gold(kind: str, folder: Path) -> tuple[dict[str, float], list[str]]:
     return {name: share["value"] for name, share in told["shares"].items()}, told["remarks"]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(4, "measured quality")
 @pytest.mark.parametrize(
     ("kind", "least"),
     [

@@ -8,6 +8,9 @@ from model_servers.faults import Fault
 from model_servers.http_server import ModelHttpServer, running_model_server
 from processes.command_line import CommandLine
 
+pytestmark = pytest.mark.halved
+
+
 TEXT = "# Fees\n\nA senior player pays 25 euros a season.\n\n# Grounds\n\nEvery ground has a first-aid box.\n"
 QUESTION = "What does a senior player pay?"
 PROVIDERS = {"ollama": "/api/embed", "openai_like": "/v1/embeddings"}

@@ -14,6 +14,9 @@ from model_servers.http_server import ModelHttpServer, running_model_server
 from model_servers.smollm import SmolLmBackend, smollm_file
 from served.scripted_answers import CHATS, INVENTED, QUESTION, TRUE, Library, ingested, written_by
 
+pytestmark = pytest.mark.halved
+
+
 FIELDS = {
     "answer",
     "chunks",

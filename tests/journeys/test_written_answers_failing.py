@@ -15,6 +15,9 @@ from model_servers.http_server import ModelHttpServer, running_model_server
 from processes.command_line import CommandResult
 from served.scripted_answers import CHATS, LONG_TEXT, QUESTION, TRUE, Library, ingested, written_by
 
+pytestmark = pytest.mark.halved
+
+
 AT_MOST = 30.0  # seconds for the whole command; the answer may take five
 IMPATIENT = {
     "LLM__ANSWER_TIMEOUT": "5",

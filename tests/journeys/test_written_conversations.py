@@ -13,6 +13,9 @@ from processes.command_line import command, run_process
 from processes.terminals import in_terminal, read_until
 from served.scripted_answers import QUESTION, TRUE, ingested, written_by
 
+pytestmark = pytest.mark.halved
+
+
 FOLLOW_UP = "and how often are they renewed?"
 REWRITTEN = "How often is a loan renewed?"
 SECOND = "A loan is renewed twice at most [1]."

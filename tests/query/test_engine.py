@@ -33,6 +33,9 @@ from elt_llm_query.engine import Engine, open_engine
 from numpy.typing import NDArray
 from stored.folders import run_ingest, write_files
 
+pytestmark = pytest.mark.halved
+
+
 # Without a cache a repeated question is searched again, so that the tests do not merely test the cache.
 FAKE = Settings(embedding=EmbeddingSettings(provider="fake"), query=QuerySettings(cache_size=0))
 SHIP = {"mast.md": "# Mast\n\nThe mast is twelve metres tall.\n", "keel.md": "# Keel\n\nThe keel is made of oak.\n"}

@@ -27,6 +27,9 @@ from sampling import FULL
 from stored.filtered_library import FISH, fill
 from stored.shelf import writing
 
+pytestmark = pytest.mark.halved
+
+
 QUESTIONS = [f"{FISH[number % 8]} {FISH[number // 8]} number {number}" for number in range(50 if FULL else 8)]
 THREADS = 4
 OWN_THREADS = {"ThreadPoolExecutor.__init__": 1}  # the threads of this test that ask

@@ -15,6 +15,9 @@ from sampling import FULL
 from stored.filtered_library import FISH, fill
 from stored.shelf import writing
 
+pytestmark = pytest.mark.halved
+
+
 THREADS = 16
 FILTERS: list[list[str]] = [[], ["kind=table"], ["year>=2000"], ["collection=market"], ["page in 1,2", "topics!=a"]]
 Asked = tuple[str, list[str], int | None]

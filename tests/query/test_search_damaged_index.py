@@ -23,6 +23,9 @@ from stored.filtered_library import fill
 from stored.folders import write_files
 from stored.shelf import writing
 
+pytestmark = pytest.mark.halved
+
+
 QUESTION = "pike and perch"
 FLIPS = 3  # places in each file
 

@@ -15,6 +15,8 @@ from elt_llm_core.text.normalise import fold
 from elt_llm_core.text.stems import KeywordTokeniser
 from elt_llm_query.search import SearchPipeline
 
+pytestmark = pytest.mark.halved
+
 
 @pytest.fixture(scope="module")
 def model() -> EmbeddingModel:

@@ -74,10 +74,11 @@ def generated(count: int) -> int:
     return count * 10 if FULL else count
 
 
-def unsampled(items: Iterable[Marked], number: int = SAMPLE) -> set[Marked]:
+def unsampled(items: Iterable[Marked], number: int = SAMPLE, *, halve: bool = True) -> set[Marked]:
     """Return the cases that an ordinary run leaves out: of each test marked `sampled(count)`, all but `count`.
 
     Tests marked `sampled(count, "name")` with the same name are sampled together, as if they were cases of one test.
+    Of the other tests of a file that is marked `halved`, half is left out, unless `halve` is false.
     A test that is named on the command line with one case has no other cases, so the case runs.
     """
     families: dict[str, list[Marked]] = defaultdict(list)
@@ -86,7 +87,12 @@ def unsampled(items: Iterable[Marked], number: int = SAMPLE) -> set[Marked]:
         if mark := item.get_closest_marker("sampled"):
             count, *names = mark.args
             family = names[0] if names else item.nodeid.partition("[")[0]
-            families[family].append(item)
             counts[family] = count
+        elif halve and item.get_closest_marker("halved"):
+            family = item.nodeid.partition("::")[0]
+            counts[family] = (len(families[family]) + 2) // 2
+        else:
+            continue
+        families[family].append(item)
     kept = {case for name, cases in families.items() for case in sampled(cases, counts[name], name, number)}
     return {case for cases in families.values() for case in cases} - kept

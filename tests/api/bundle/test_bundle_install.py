@@ -13,6 +13,9 @@ from elt_llm_api.bundle.creation import BundleParts, write_bundle
 from elt_llm_api.bundle.installer import MANIFEST, UNFINISHED, BundleError, install_bundle
 from elt_llm_core.store.disk import file_sha256
 
+pytestmark = pytest.mark.halved
+
+
 COMMAND = """
 import json, os, sys
 

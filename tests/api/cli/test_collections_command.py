@@ -8,6 +8,9 @@ import pytest
 from processes.command_line import FAKE, CommandLine, run_here
 from sampling import sampled
 
+pytestmark = pytest.mark.halved
+
+
 ANSWER = "How tall is the mast?"
 STATUS_KEYS = {
     "collection",

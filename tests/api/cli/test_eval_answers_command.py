@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 from processes.command_line import CommandLine
 
+pytestmark = pytest.mark.halved
+
+
 KEPT = "state.sqlite3"
 TEXTS = {
     "mast": "The mast of the sloop Harrier is twelve metres tall. It was made of spruce in the year 1911.",

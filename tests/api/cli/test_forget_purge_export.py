@@ -15,6 +15,9 @@ from elt_llm_core.store.store import open_store
 from old_stores import unpack
 from processes.command_line import PROJECT, CommandLine
 
+pytestmark = pytest.mark.halved
+
+
 ANSWER = "How tall is the mast?"
 TIMES = {"latency_ms", "trace", "seconds"}
 

@@ -12,6 +12,9 @@ from processes.command_line import CommandLine, command
 from processes.terminals import in_terminal, read_until
 from stored.folders import generated_files, write_files
 
+pytestmark = pytest.mark.halved
+
+
 JOB = "description: Notes.\ncollection: notes\npaths: ['notes/**/*.md']\n"
 
 

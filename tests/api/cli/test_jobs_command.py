@@ -16,6 +16,9 @@ from processes.command_line import CommandLine
 from row_jobs.fake_jobs import KIND, MeaningJob, project, some_terms
 from stored.folders import run_ingest
 
+pytestmark = pytest.mark.halved
+
+
 # A job command with a slow model, called through the real `main`.
 SLOW = """
 from elt_llm_api.cli import group, main

@@ -9,6 +9,9 @@ from processes.command_line import CommandLine
 from stored.folders import write_files
 from stored.shelf import writing
 
+pytestmark = pytest.mark.halved
+
+
 DOCUMENTS = {
     "mast.md": "# Mast\n\nThe mast is twelve metres tall.\n",
     "keel.md": "# Keel\n\nThe keel is made of oak.\n",

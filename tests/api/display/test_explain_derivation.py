@@ -11,6 +11,9 @@ from elt_llm_api.cli import run
 from processes.command_line import FAKE, QUESTIONS, SAMPLES, CommandLine
 from retrieval.derivation import Scores, best_first, fused_scores, reranked_scores, selected_chunks, stage
 
+pytestmark = pytest.mark.halved
+
+
 ASKED = [json.loads(line)["question"] for line in QUESTIONS.read_text(encoding="utf-8").splitlines()][::25]
 WAYS: dict[str, dict[str, str]] = {
     "default": {},

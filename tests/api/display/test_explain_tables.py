@@ -15,6 +15,9 @@ from elt_llm_api.display.text import TableColumn, table_lines
 from elt_llm_core.results import TraceStage
 from processes.command_line import FAKE, CommandLine, command, run_process
 
+pytestmark = pytest.mark.halved
+
+
 HEADS = {
     "Words of the question": ["word", "weight", "chunks"],
     "By vectors": ["read as", "rank", "cosine", "chunk"],

@@ -14,6 +14,9 @@ from model_servers.settings import CLOSED
 from model_servers.smollm import smollm_file
 from optional import needs
 
+pytestmark = pytest.mark.halved
+
+
 Doctor = Callable[..., dict[str, dict[str, str]]]
 OLLAMA = {"ELT_LLM_LLM__PROVIDER": "ollama"}
 EMBEDS = {"ELT_LLM_EMBEDDING__PROVIDER": "ollama"}

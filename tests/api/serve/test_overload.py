@@ -14,7 +14,7 @@ from anyio.from_thread import start_blocking_portal
 from model_servers.faults import Fault
 from served.answering_server import CHAT, QUESTION, AnsweringServer, answering, becomes_true, threads_named
 
-pytestmark = pytest.mark.network
+pytestmark = [pytest.mark.network, pytest.mark.halved]
 LEAVING = 64
 STREAM = {"accept": "text/event-stream"}
 

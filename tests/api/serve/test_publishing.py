@@ -13,7 +13,7 @@ from processes.command_line import FAKE, run_process
 from served.answering_server import ANSWER, CHAT, QUESTION, AnsweringServer, answering
 from stored.folders import write_files
 
-pytestmark = pytest.mark.network
+pytestmark = [pytest.mark.network, pytest.mark.halved]
 _NEWS = {"news.md": "# News\n\nThe Zebrafinch Trophy was founded in 2031 and is played in Quillhaven.\n"}
 
 

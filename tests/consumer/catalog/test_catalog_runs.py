@@ -16,6 +16,9 @@ from elt_llm_core.settings.loader import LoadedSettings
 from row_jobs.fake_jobs import job_file, project
 from stored.folders import run_ingest
 
+pytestmark = pytest.mark.halved
+
+
 MODEL = Path(__file__).parents[3] / "samples" / "enterprise" / "model.drawio"
 RULES = """# Part A
 

@@ -15,6 +15,9 @@ from pydantic import PrivateAttr
 from row_jobs.fake_jobs import job_file, project
 from stored.folders import run_ingest, write_files
 
+pytestmark = pytest.mark.halved
+
+
 MODEL = Path(__file__).parents[3] / "samples" / "enterprise" / "model.drawio"
 TEXTS = {
     "rules.md": "# Rules\n\nA Loan must be returned. The Registrar grants every Loan.\n",

@@ -25,6 +25,9 @@ from row_jobs.fake_jobs import KIND, job_file, outputs_of, project, run, some_te
 from stored.folders import run_ingest
 from stored.shelf import writing
 
+pytestmark = pytest.mark.halved
+
+
 NAME = JobName("rules", KIND)
 
 

@@ -12,6 +12,8 @@ from elt_llm_core.settings.loader import LoadedSettings
 from row_jobs.fake_jobs import FaultyLLM, load, outputs_of, project, run, some_terms
 from stored.folders import run_ingest, write_files
 
+pytestmark = pytest.mark.halved
+
 
 @pytest.fixture
 def loaded(tmp_path: Path) -> LoadedSettings:

@@ -16,6 +16,9 @@ from elt_llm_core.state.jobs import JobName, JobRowTable
 from row_jobs.fake_jobs import KIND, FaultyLLM, MeaningJob, calls_of, job_file, outputs_of, project, run, some_terms
 from stored.folders import run_ingest, write_files
 
+pytestmark = pytest.mark.halved
+
+
 DOCUMENTS = {"a/one.md": some_terms(4), "b/two.md": some_terms(4, first=4)}
 
 

@@ -15,6 +15,9 @@ from elt_llm_core.store.records import NewDocument, document_id, sha256
 from elt_llm_core.store.store import Store
 from stored.shelf import COLLECTION, new_document, put, recipe_of, some_documents, stored_versions
 
+pytestmark = pytest.mark.halved
+
+
 SECRET = "page-003.md"
 
 

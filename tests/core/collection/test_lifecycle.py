@@ -24,6 +24,9 @@ from elt_llm_core.store.store import Store, open_store
 from llama_index.core.vector_stores.types import VectorStoreQuery
 from stored.shelf import COLLECTION, Notes, put, recipe_of, some_documents, stored_versions, writing
 
+pytestmark = pytest.mark.halved
+
+
 QUESTIONS = ("anchor basin", "tide and reef", "entry 7", "ferry harbour island")
 
 

@@ -16,6 +16,9 @@ from elt_llm_core.store.store import Store, open_store
 from stored.folders import generated_files, run_ingest, write_files
 from stored.shelf import COLLECTION, put, some_documents, store_faults, stored_versions, writing
 
+pytestmark = pytest.mark.halved
+
+
 CANARY = "zuckerrohrdschungel"
 STEM = "zuckerrohrdschungel"
 FOREIGN = "Überseebrückenschlüssel"

@@ -19,6 +19,9 @@ from elt_llm_core.store.store import open_store
 from old_stores import unpack
 from stored.shelf import COLLECTION, StoredLibrary, store_faults, writing
 
+pytestmark = pytest.mark.halved
+
+
 OLD_STORE = Path(__file__).resolve().parents[2] / "fixtures" / "store-schema-1.tar.xz"
 
 

@@ -19,6 +19,9 @@ from elt_llm_core.store.store import Store, open_store
 from elt_llm_core.utilities import FAILPOINT_VARIABLE
 from stored.shelf import COLLECTION, put, some_documents, writing
 
+pytestmark = pytest.mark.halved
+
+
 if TYPE_CHECKING:
     from stored.postgres import PostgresServer
 

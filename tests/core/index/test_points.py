@@ -32,6 +32,9 @@ from sampling import FULL
 from stored.points import MODEL, PgvectorPlace, PointsPlace, QdrantPlace
 from stored.shelf import COLLECTION, put, some_documents, writing
 
+pytestmark = pytest.mark.halved
+
+
 if TYPE_CHECKING:
     from stored.postgres import PostgresServer
 

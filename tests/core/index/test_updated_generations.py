@@ -30,6 +30,9 @@ from llama_index.core.vector_stores.types import VectorStoreQuery
 from sampling import FULL
 from stored.shelf import COLLECTION, new_document, recipe_of, sentence, stored_versions, writing
 
+pytestmark = pytest.mark.halved
+
+
 Texts = dict[str, list[str]]
 EMBEDDING = FakeEmbedding()
 OF_CHUNKS: tuple[Mapping[str, Any], ...] = (

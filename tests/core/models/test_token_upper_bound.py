@@ -6,6 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from model_servers.smollm import SmolLmBackend
 
+pytestmark = pytest.mark.halved
+
+
 BOUND, ESTIMATE = TokenUpperBound(), TokenEstimate()
 ODD = {
     "English": "A club may change its name once a season, if it asks the General Secretary before July. " * 4,

@@ -21,6 +21,9 @@ from sampling import FULL
 from stored.folders import run_ingest
 from stored.shelf import store_faults, writing
 
+pytestmark = pytest.mark.halved
+
+
 OLD_STORE = Path(__file__).resolve().parents[2] / "fixtures" / "store-schema-1.tar.xz"
 HASHES = {"birds": 2, "boats": 2}
 

@@ -11,6 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stored.job_project import JobProject, outcomes
 
+pytestmark = pytest.mark.halved
+
+
 RULES = "# Scope\n\nThis is for ships.\n\n# Fees\n\nA berth costs ten.\n\n# Scope of the rest\n\nNothing more.\n"
 
 

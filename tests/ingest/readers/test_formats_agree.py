@@ -12,6 +12,9 @@ from file_formats.ole import doc_file, msg_file
 from grounding_data.agreement import Reading, reading, share
 from optional import needs
 
+pytestmark = pytest.mark.halved
+
+
 # Measured: 98.7 to 99.7 % anywhere in the book. In the section of that title 89.9 to 99.7 %: a footnote is at the
 # end of its page in one format and at the end of its chapter in another.
 LEAST_ANYWHERE = 0.985

@@ -33,6 +33,9 @@ from stored.shelf import COLLECTION
 
 from elt_llm_ingest import readers
 
+pytestmark = pytest.mark.halved
+
+
 needs("kreuzberg", "olefile", "PIL")
 
 LIMITS = ParseLimits(seconds=60)

@@ -18,6 +18,9 @@ from file_formats.samples import SAMPLES
 from malformed.seeds import one_page, pdf, stream
 from processes.sandbox_workers import ENDLESS_PDF, in_the_middle_of, reason_for, workers_of
 
+pytestmark = pytest.mark.halved
+
+
 LIMITS = ParseLimits(memory_mb=768, seconds=30)
 Write = Callable[..., Path]
 

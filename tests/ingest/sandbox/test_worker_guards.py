@@ -13,6 +13,9 @@ from elt_llm_ingest.sandbox.guards import ParseLimits, can_leave_network
 from elt_llm_ingest.sandbox.pool import ParsePool
 from processes.sandbox_workers import ENDLESS_PDF, reason_for, runs, wait_until, workers_of
 
+pytestmark = pytest.mark.halved
+
+
 PARENT = """
 import sys
 from pathlib import Path

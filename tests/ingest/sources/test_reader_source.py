@@ -15,6 +15,9 @@ from elt_llm_ingest.sources.reader_source import ReaderSource, find_reader_class
 from elt_llm_ingest.sources.request import IngestRequest
 from stored.job_project import JobProject
 
+pytestmark = pytest.mark.halved
+
+
 SECRET = "sEcret-token"
 MODULE = """
 import socket, time

@@ -41,6 +41,7 @@ def _measure(folder: Path, count: int, embedding: EmbeddingModel, language: str 
     return _marked(altered, embedding, language), _marked(honest, embedding, language)
 
 
+@pytest.mark.sampled(4, "measured quality")
 def test_in_a_sample_altered_sentences_are_marked_as_unsupported_and_reworded_sentences_are_not(
     datasets: Path, embedding: EmbeddingModel
 ) -> None:

@@ -8,6 +8,9 @@ from elt_llm_query.synthesis.model_answerer import ModelAnswerer
 from elt_llm_query.synthesis.prompts import load_prompts
 from model_servers.scripted_model import chunk
 
+pytestmark = pytest.mark.halved
+
+
 QUESTION = "How much annual leave do I accrue in each pay period?"
 ANNUAL = chunk("Annual leave accrues at six hours in each pay period. Holidays are booked in the calendar.", 0.9)
 SICK = chunk("Sick leave accrues at four hours in each pay period.", 0.8).model_copy(update={"source_id": "sick leave"})

@@ -53,7 +53,7 @@ def _letters(text: str) -> str:
     return re.sub(r"\W", "", text).lower()
 
 
-@pytest.mark.sampled(1, "routing")
+@pytest.mark.sampled(4, "measured quality")
 def test_the_section_that_answers_a_sample_question_is_among_the_three_best_collections(
     tmp_path: Path, make_generation: MakeGeneration
 ) -> None:
@@ -70,7 +70,7 @@ def test_the_section_that_answers_a_sample_question_is_among_the_three_best_coll
     assert 1 - len(missed) / len(questions) >= LEAST, missed
 
 
-@pytest.mark.sampled(1, "routing")
+@pytest.mark.sampled(4, "measured quality")
 @pytest.mark.parametrize("handbook", ["debian-policy/html", "govuk-data-standards/content"])
 def test_a_question_that_equals_a_heading_is_routed_to_the_collection_of_its_section(
     handbook: str, datasets: Path, tmp_path: Path, make_generation: MakeGeneration

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import PrivateAttr
 
 from elt_llm_core.errors import ModelError
 from elt_llm_core.models.embedded import Encoder, InstalledEmbedding, encodable, open_session
@@ -60,7 +59,6 @@ class MultilingualE5(InstalledEmbedding):
 
     sequence_limit: ClassVar[int] = 512
     special_tokens: ClassVar[tuple[int, int]] = (0, 2)
-    _packed: "PackedModel | None" = PrivateAttr(default=None)
 
     def __init__(self, threads: int = 2, *, query_prefix: str = QUERY_PREFIX, text_prefix: str = TEXT_PREFIX) -> None:
         check_installed(_LIBRARIES)
@@ -91,28 +89,39 @@ class MultilingualE5(InstalledEmbedding):
         return ids if any(token != _WORD_START for token in encoding.tokens) else []
 
     def _open_tokenizer(self) -> "Tokenizer":
-        return self._loaded_file().open_tokenizer()
+        return _tokenizer()
 
     def _open_encoder(self) -> Encoder:
-        packed = self._loaded_file()
-        common = np.array(tomllib.loads(_common_file())["common_direction"], dtype=np.float32)
-        session = open_session(_encoder_graph(packed))
-        words, kind = packed.matrix("emb.word", packed.words), packed.vector("emb.type")[: packed.hidden]
-        positions = packed.vector("emb.pos").reshape(packed.positions, packed.hidden)
+        return _encoder()
 
-        def encode(sequence: Sequence[int]) -> NDArray[np.float32]:
-            embeddings = words.rows(sequence) + positions[: len(sequence)] + kind  # shape (tokens, dimension)
-            (hidden,) = session.run([_OUTPUT], {_INPUT: embeddings[None]})
-            mean = np.asarray(hidden, dtype=np.float32)[0].mean(axis=0, dtype=np.float32)
-            centred: NDArray[np.float32] = mean / np.linalg.norm(mean) - common
-            return centred
 
-        return encode
+# A process loads the model once, for all engines: neither object ever changes.
+@cache
+def _tokenizer() -> "Tokenizer":
+    return _packed_model().open_tokenizer()
 
-    def _loaded_file(self) -> "PackedModel":
-        """Return the reader of the model file, which is opened at the first call. The caller must hold the lock."""
-        self._packed = self._packed or PackedModel(WEIGHTS.read())
-        return self._packed
+
+@cache
+def _encoder() -> Encoder:
+    packed = _packed_model()
+    common = np.array(tomllib.loads(_common_file())["common_direction"], dtype=np.float32)
+    session = open_session(_encoder_graph(packed))
+    words, kind = packed.matrix("emb.word", packed.words), packed.vector("emb.type")[: packed.hidden]
+    positions = packed.vector("emb.pos").reshape(packed.positions, packed.hidden)
+
+    def encode(sequence: Sequence[int]) -> NDArray[np.float32]:
+        embeddings = words.rows(sequence) + positions[: len(sequence)] + kind  # shape (tokens, dimension)
+        (hidden,) = session.run([_OUTPUT], {_INPUT: embeddings[None]})
+        mean = np.asarray(hidden, dtype=np.float32)[0].mean(axis=0, dtype=np.float32)
+        centred: NDArray[np.float32] = mean / np.linalg.norm(mean) - common
+        return centred
+
+    return encode
+
+
+@cache
+def _packed_model() -> "PackedModel":
+    return PackedModel(WEIGHTS.read())
 
 
 def _common_file() -> str:

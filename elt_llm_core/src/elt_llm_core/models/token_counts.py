@@ -4,16 +4,14 @@ import math
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from elt_llm_core.errors import PromptTooLong
-from elt_llm_core.models.embedded import VOCABULARY, encodable, open_tokenizer
+from elt_llm_core.models.embedded import bert_tokenizer, encodable
 from elt_llm_core.models.transport import JsonServer
 
 if TYPE_CHECKING:
     from llama_index.core.llms import ChatMessage
-    from tokenizers import Tokenizer
 
 _UNKNOWN_PIECE = "[UNK]"
 
@@ -27,15 +25,11 @@ class TokenEstimate:
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the character span (start, end) of each token, in order, without white space."""
-        encoding = self._tokenizer.encode(encodable(text), add_special_tokens=False)
+        encoding = bert_tokenizer().encode(encodable(text), add_special_tokens=False)
         spans: list[tuple[int, int]] = []
         for token, (start, end) in zip(encoding.tokens, encoding.offsets, strict=True):
             spans += [(at, at + 1) for at in range(start, end)] if token == _UNKNOWN_PIECE else [(start, end)]
         return spans
-
-    @cached_property
-    def _tokenizer(self) -> "Tokenizer":
-        return open_tokenizer(VOCABULARY.read().decode())
 
 
 _DIGIT = re.compile(r"\d")

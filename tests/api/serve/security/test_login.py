@@ -9,7 +9,7 @@ from browsing.browser import open_browser
 from served.answering_server import becomes_true
 from served.server import RunningServer, served
 
-pytestmark = pytest.mark.network
+pytestmark = [pytest.mark.network, pytest.mark.halved]
 
 TOKEN = "login-token-" + "l" * 32
 PAGE = {"accept": "text/html,application/xhtml+xml"}

@@ -30,7 +30,7 @@ from served.server import served
 
 SAID = "The Association was founded on 9 November 1887 in Quillhaven."
 DOUBTFUL = "The Association was founded on 9 November 1887 in Quillhaven [1]. Its first patron was a Spanish king."
-pytestmark = pytest.mark.network
+pytestmark = [pytest.mark.network, pytest.mark.halved]
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 from served.documents import documents
 from served.server import RunningServer, served
 
-pytestmark = pytest.mark.network
+pytestmark = [pytest.mark.network, pytest.mark.halved]
 HOSTILE = "# <img src=x onerror=alert(1)> Storks\n\n<script>alert(1)</script> Storks nest in April on every roof.\n"
 
 

@@ -16,7 +16,7 @@ from playwright.sync_api import Page, expect
 from sampling import sampled
 from served.hostile_server import hostile_server
 
-pytestmark = pytest.mark.network
+pytestmark = [pytest.mark.network, pytest.mark.halved]
 ALL_AT_ONCE = "At how many degrees are things stored, and what is the code?"
 ALL_READ = {"QUERY__RERANKER_TOP_K": "40", "LLM__MAX_CONTEXT_TOKENS": "20000"}
 DONE = re.compile("Answered|No answer")

@@ -15,7 +15,7 @@ from elt_llm_consumer.evidence import Evidence
 from playwright.sync_api import Locator, Page, expect
 from stored.folders import write_files
 
-pytestmark = pytest.mark.network
+pytestmark = [pytest.mark.network, pytest.mark.halved]
 _JOB = "description: Terms of the samples.\nsources: {handbook: [samples]}\noutputs: {formats: [json, xlsx, html]}\n"
 
 

@@ -17,6 +17,9 @@ from served.scripted_answers import written_by
 from served.server import RunningServer, served
 from stored.folders import write_files
 
+pytestmark = pytest.mark.halved
+
+
 TOKEN = "a-token-of-the-tests-0123456789abcdef"
 QUESTION = "How many points does a ground need for Grade A?"
 INVENTED = "The donkey was paid 900 guineas by Emperor Otto."

@@ -16,6 +16,9 @@ from elt_llm_ingest.sandbox.parser import ParseRequest
 from elt_llm_ingest.sandbox.pool import ParsePool
 from malformed.seeds import one_page, pdf, stream
 
+pytestmark = pytest.mark.halved
+
+
 LINES = ("The keeper writes down every ship", "that passes, by name and hour.")
 
 
