@@ -148,6 +148,7 @@ def test_a_question_with_both_a_session_and_a_history_is_refused(one: AnsweringS
             "See",
         ),
         ([], "body: Input should be an object, not a list.", "See"),
+        ({"question": "x", "collections": ["a"] * 201}, "body.collections: List should have at most 200 items", "See"),
     ],
 )
 def test_an_invalid_request_is_refused_with_the_reason(
