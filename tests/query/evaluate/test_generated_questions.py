@@ -81,7 +81,7 @@ def test_questions_are_generated_from_headings_definitions_and_rows_with_their_s
         for question in generate_questions(generation)
     }
     assert found.keys() == {
-        "What about Harbour dues?",
+        'What about "Harbour dues"?',
         "Who pays the pilot?",
         "What is berth?",
         'What is "highest fee" for Sloop?',
@@ -131,7 +131,7 @@ def test_a_generated_question_may_have_answer_spans_in_several_documents_but_not
     documents = {f"n{number}": f"{common}\n\nNumber {number}.\n" for number in range(6)}
     generation = ingested(one=f"{shared} One.", two=f"{shared} Two.", **documents)
     (question,) = generate_questions(generation)
-    assert question.text == "What about Tolls of the bridge?"
+    assert question.text == 'What about "Tolls of the bridge"?'
     assert len({place.document_id for place in question.spans}) == 2
 
 

@@ -17,13 +17,13 @@ ENGLISH, GERMAN = templates_for("en"), templates_for("de")
 @pytest.mark.parametrize(
     ("title", "question"),
     [
-        ("A3 Definitions", "What about Definitions?"),
-        ("3.1 Players", "What about Players?"),
-        ("Part B: Government of the Harbour", "What about Government of the Harbour?"),
-        ("2. THE PITCH", "What about pitch?"),
+        ("A3 Definitions", 'What about "Definitions"?'),
+        ("3.1 Players", 'What about "Players"?'),
+        ("Part B: Government of the Harbour", 'What about "Government of the Harbour"?'),
+        ("2. THE PITCH", 'What about "pitch"?'),
         ("How long we keep things", "How long we keep things?"),
         ("Can girls play?", "Can girls play?"),
-        ("## Loans", "What about Loans?"),
+        ("## Loans", 'What about "Loans"?'),
     ],
 )
 def test_a_heading_is_turned_into_a_question_without_its_section_number(title: str, question: str) -> None:

@@ -53,7 +53,7 @@ ChatbotMessage = dict[str, Any]
 _PENDING = "…"
 _EXAMPLES = 4
 _GENERATED = 120  # generated questions, of which a few are shown
-_PLAIN_QUESTION = re.compile(r"\w[\w' ]{7,60}\?$")
+_PLAIN_QUESTION = re.compile(r"\w[\w'\" ]{7,60}\?$")
 _MOST_CHUNKS_READ = 5000  # examples from a larger collection take too long
 COLLECTION_OF_DROPPED_FILES = "documents"
 """The collection for files that are dropped into the question box unless exactly one collection is ticked."""
