@@ -349,7 +349,7 @@ def test_two_reviewers_with_the_same_verdict_are_no_conflict(loaded: LoadedSetti
     _import(loaded, of_ann)
     report = _import(loaded, of_bob)
     assert (report.conflicts, report.unchanged, report.exit_code) == ((), 1, 0)
-    assert "'Term 00' keeps the review REJECTED by Ann" in report.notes[0]
+    assert "'Term 00' keeps REJECTED by Ann of " in report.notes[0]
     with closing(open_state(loaded.data_dir)) as state:
         assert [one.reviewer for one in review_history(state, NAME, "Term 00")] == ["Ann", "Bob"]
     run(loaded)

@@ -292,8 +292,7 @@ class _ReviewImporter:
         if newer and not self._replace:
             if review.status == known.status:
                 self.unchanged += 1
-                kept = f"'{known.place.key}' keeps the review {stored}; that of the sheet is in its history"
-                self.notes.append(f"{line.where}: {kept}")
+                self.notes.append(f"{line.where}: '{known.place.key}' keeps {stored}; this review is in its history")
                 return False
             self.conflicts.append(
                 f"{line.where}: '{known.place.key}' keeps the review {stored}, which the sheet does not show: its"

@@ -295,10 +295,9 @@ class ExportActions(ServiceActions):
 
     def _is_withheld(self, receipt: _Receipt) -> bool:
         """Return whether the job read a document that was forgotten since, or a collection that was dropped."""
-        store, read = self._services.store, {(one.collection, one.document_id) for one in receipt.documents}
-        records = {name: store.collections.find(name) for name in {name for name, _ in read}}
-        gone = {name: store.forgotten.all(it.id).document_ids for name, it in records.items() if it}
-        return any(name not in gone or document in gone[name] for name, document in read)
+        store, read = self._services.store, {one.collection for one in receipt.documents}
+        gone = {it.name: store.forgotten.all(it.id).document_ids for it in store.collections.all() if it.name in read}
+        return any(it.collection not in gone or it.document_id in gone[it.collection] for it in receipt.documents)
 
     def receipts(self, principal: Principal, file: JobFile, kind: JobKind) -> list[ReceiptView]:
         """Return the receipt of each exported file of a job, without paths and settings."""
