@@ -164,7 +164,7 @@ def _cell_matches(line: SheetRow, name: str, cell: Cell) -> bool:
         return True
     if isinstance(cell.value, int | float):
         try:
-            return float(text.replace(",", ".")) == cell.value  # in some languages, spreadsheets write 0,83
+            return float(text) == cell.value
         except ValueError:
             return False
     written, expected = one_line(unescape_formula(text)), one_line(printable(value_text(cell.value)))
