@@ -55,7 +55,7 @@ WRONG_WITH_DATA = [
     ("verify", "-c sampels", 2, "There is no collection 'sampels'", "Nearest: samples."),
     ("show", "handbook.pdf -c sampels", 2, "There is no collection 'sampels'", "Nearest: samples."),
     ("ask", "x", 2, "No collection is named.", "Known collections: samples."),
-    ("ask", "x -c samples --profile quick", 2, "no profile 'quick'", "Known profiles: classic, default"),
+    ("ask", "x -c samples --profile quick", 2, "There is no profile 'quick':", "Known profiles: classic, default"),
     ("show", "handbok.pdf -c samples", 2, "There is no document 'handbok.pdf'", "Nearest: handbook.pdf"),
     ("show", "handbook.pdf -c samples --page 999", 2, "There is no page 999", "It has pages 1 to"),
     ("show", "data-protection-policy.md -c samples --page 1", 2, "There is no page 1", "use --span"),

@@ -77,4 +77,7 @@ def test_drop_lists_the_collections_before_confirmation_and_afterwards_reports_o
     asked = run_here("drop", "--prefix", "a-", folder=elt_llm.folder, environment=FAKE)
     assert all(name in asked.err for name in names)
     assert "Delete 4 collections for good? [y/N]: \nError: Nothing was deleted" in asked.err
-    assert elt_llm.done("drop", "--prefix", "a-", "--yes").out == "Deleted 4 collections.\n"
+    assert (
+        elt_llm.done("drop", "--prefix", "a-", "--yes").out
+        == "Deleted 4 collections. To erase the bytes: elt-llm purge\n"
+    )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -50,6 +51,40 @@ def test_a_damaged_workbook_is_refused_with_a_reason(
     path = _with_part(_workbook(tmp_path / "sheet.xlsx", ["terms", "Board", "APPROVED"]), part, change)
     with pytest.raises(UsageError, match=r"sheet\.xlsx cannot be read as a workbook"):
         read_sheet(path)
+
+
+def test_a_workbook_with_a_renamed_review_column_is_refused_although_another_sheet_has_all(tmp_path: Path) -> None:
+    with Workbook(tmp_path / "sheet.xlsx") as workbook:
+        renamed = [name.replace("review_status", "Status") for name in HEADER]
+        for name, *lines in (("Terms", renamed, ["terms", "Board", "APPROVED", "Ada"]), ("Abbreviations", HEADER)):
+            sheet = workbook.add_worksheet(str(name))
+            for number, line in enumerate(lines):
+                sheet.write_row(number, 0, line)
+    with pytest.raises(UsageError, match=r"The sheet 'Terms' of .*sheet\.xlsx has no column review_status\."):
+        read_sheet(tmp_path / "sheet.xlsx")
+
+
+def test_lines_above_the_names_of_the_columns_are_skipped(tmp_path: Path) -> None:
+    (tmp_path / "sheet.csv").write_text(
+        f"sep=;\r\nReviewed, in November;;\r\n{';'.join(HEADER)}\r\nterms;Board;APPROVED;Ada;\r\n", encoding="utf-8-sig"
+    )
+    with Workbook(tmp_path / "sheet.xlsx") as workbook:
+        sheet = workbook.add_worksheet("Terms")
+        for number, line in enumerate((["Reviewed in November"], [], HEADER, ["terms", "Board", "APPROVED", "Ada"])):
+            sheet.write_row(number, 0, line)
+    found = [read_sheet(tmp_path / name)[0] for name in ("sheet.csv", "sheet.xlsx")]
+    assert [(it.where, it.key, it.reviewer) for it in found] == [
+        ("row 4", "Board", "Ada"),
+        ("row 4 of sheet 'Terms'", "Board", "Ada"),
+    ]
+
+
+def test_a_comment_that_a_spreadsheet_made_a_date_is_imported_as_this_date(tmp_path: Path) -> None:
+    with Workbook(tmp_path / "sheet.xlsx", {"default_date_format": "dd.mm.yyyy"}) as workbook:
+        sheet = workbook.add_worksheet("Terms")
+        sheet.write_row(0, 0, HEADER)
+        sheet.write_row(1, 0, ["terms", "Board", "APPROVED", "Ada", datetime(2026, 3, 12)])  # noqa: DTZ001 - as typed
+    assert read_sheet(tmp_path / "sheet.xlsx")[0].comment == "2026-03-12"
 
 
 def test_a_workbook_that_is_a_decompression_bomb_is_refused_before_it_is_read(tmp_path: Path) -> None:

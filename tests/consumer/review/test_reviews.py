@@ -281,10 +281,19 @@ def test_importing_an_older_sheet_does_not_replace_a_newer_review(loaded: Loaded
     [conflict] = report.conflicts
     assert (report.taken, report.exit_code) == (0, 1)
     assert "'Term 00' keeps the review APPROVED by Ann of " in conflict
-    assert "because the sheet with the review REJECTED by Bob is older." in conflict
+    assert "which the sheet does not show: its reviewed_at is ''. To import the review REJECTED by Bob," in conflict
     assert "add --replace" in conflict
     run(loaded)
     assert _reviews(loaded)["Term 00"]["reviewer"] == "Ann"
+
+
+@pytest.mark.parametrize("date", ["28.11.2099 13:17", "2099-11-28 13:17:39", "2099-11-28"])
+def test_a_date_typed_into_reviewed_at_does_not_let_an_older_sheet_replace_a_review(
+    date: str, loaded: LoadedSettings
+) -> None:
+    _import(loaded, _line("Term 00", "APPROVED", "Ann"))
+    report = _import(loaded, replace(_line("Term 00", "REJECTED", "Ann"), reviewed_at=date))
+    assert (report.taken, len(report.conflicts), report.exit_code) == (0, 1, 1)
 
 
 def test_a_review_is_replaced_on_request_or_by_a_sheet_that_was_exported_after_the_review(
@@ -340,6 +349,7 @@ def test_two_reviewers_with_the_same_verdict_are_no_conflict(loaded: LoadedSetti
     _import(loaded, of_ann)
     report = _import(loaded, of_bob)
     assert (report.conflicts, report.unchanged, report.exit_code) == ((), 1, 0)
+    assert "'Term 00' keeps REJECTED by Ann of " in report.notes[0]
     with closing(open_state(loaded.data_dir)) as state:
         assert [one.reviewer for one in review_history(state, NAME, "Term 00")] == ["Ann", "Bob"]
     run(loaded)

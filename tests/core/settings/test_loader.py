@@ -124,6 +124,10 @@ def test_a_relative_model_directory_is_resolved_against_the_project_or_the_worki
     assert found == (None if expected is None else tmp_path / expected)
 
 
+_NOT_HOSTS = ("https://rag.example", "rag.example:443", "rag.example/ask", "*.rag.example", "")
+_NOT_ORIGINS = ("wiki.example", "https://wiki.example/page", "https://*.example", "*", "null", "")
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -165,6 +169,22 @@ def test_a_relative_model_directory_is_resolved_against_the_project_or_the_worki
             "chunking:\n  chunk_overlap: 200\n",
             ':1: chunking = {"chunk_overlap": 200}: chunk_overlap (200) must be less than chunk_size (200)',
         ),
+        (
+            "query: {collection_budget_min: 9, collection_budget_max: 3}\n",
+            ':1: query = {"collection_budget_min": 9, "collection_budget_max": 3}: collection_budget_min must not be'
+            " greater than collection_budget_max",
+        ),
+        *(
+            (
+                f"serve: {{{name}: ['{entry}']}}\n",
+                f":1: serve.{name} = [\"{entry}\"]: '{entry}' is not {form}; wildcards are not supported",
+            )
+            for name, form, entries in (
+                ("allowed_hosts", "a host name without scheme, port and path, such as rag.example", _NOT_HOSTS),
+                ("cors_origins", "an origin without path, such as https://wiki.example", _NOT_ORIGINS),
+            )
+            for entry in entries
+        ),
         ("serve: {groups: {hr: {read: all}}}\n", ':1: serve.groups.hr.read = "all": must be a list, each item text'),
         (
             "serve: {groups: {hr: {raed: [all]}}}\n",
@@ -203,6 +223,14 @@ def test_a_relative_model_directory_is_resolved_against_the_project_or_the_worki
 )
 def test_a_mistake_in_the_settings_is_reported_with_its_line(tmp_path: Path, text: str, expected: str) -> None:
     assert mistakes_of(tmp_path, text) == [f"config/rag_config.yaml{expected}"]
+
+
+def test_hosts_and_origins_in_the_forms_that_browsers_send_are_accepted(tmp_path: Path) -> None:
+    hosts = ["rag.example", "rag_1", "192.168.1.5", "[::1]", "fe80::1"]
+    origins = ["https://wiki.example", "http://localhost:3000/", "http://[::1]:8080", "app://obsidian.md"]
+    project_with(tmp_path, f"serve:\n  allowed_hosts: {hosts}\n  cors_origins: {origins}\n")
+    serve = load_settings(None, {}, tmp_path).settings.serve
+    assert ([*serve.allowed_hosts], [*serve.cors_origins]) == (hosts, origins)
 
 
 def test_a_data_directory_in_the_home_of_an_unknown_user_is_refused(tmp_path: Path) -> None:

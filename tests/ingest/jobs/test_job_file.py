@@ -26,6 +26,12 @@ def test_the_values_in_a_job_file_override_the_settings(project: JobProject) -> 
     assert settings.ingest.workers == project.loaded.settings.ingest.workers
 
 
+def test_an_overlap_of_a_job_that_is_no_smaller_than_a_chunk_is_refused(project: JobProject) -> None:
+    project.job("ships", "collection: ships\npaths: [docs]\nchunking: {chunk_overlap: 200}\n")
+    with pytest.raises(UsageError, match=r"chunk_overlap \(200\) must be less than chunk_size \(200\)"):
+        project.load("ships").spec.apply_to(project.loaded.settings)
+
+
 @pytest.mark.parametrize(
     ("yaml", "expected"),
     [

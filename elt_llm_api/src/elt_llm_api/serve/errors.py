@@ -69,28 +69,19 @@ class NoRoom(EltError):
     """HTTP status 507: the quota of the collection, or the disk, is full."""
 
 
-_STATUS: tuple[tuple[type[EltError], int], ...] = (
-    (Forbidden, 403),
-    (ServerOverloaded, 503),
-    (NotFound, 404),
-    (NotReady, 409),
-    (RolledBack, 409),
-    (RowChanged, 409),
-    (TooLarge, 413),
-    (UnsupportedUpload, 415),
-    (NotInstalled, 501),
-    (NoRoom, 507),
-    (UnknownCollection, 404),
-    (WrongFormField, 422),
-    (UsageError, 400),
-    (LockHeld, 409),
-    (StoreUnavailable, 503),
-    (FingerprintMismatch, 409),
-    (CorruptIndex, 503),
-    (ModelTimeout, 504),
-    (PromptTooLong, 422),
-    (ModelUnavailable, 503),
-    (ModelError, 502),
+_STATUS: tuple[tuple[int, tuple[type[EltError], ...]], ...] = (
+    (403, (Forbidden,)),
+    (404, (NotFound, UnknownCollection)),
+    (409, (NotReady, RolledBack, RowChanged, LockHeld, FingerprintMismatch)),
+    (413, (TooLarge,)),
+    (415, (UnsupportedUpload,)),
+    (422, (WrongFormField, PromptTooLong)),
+    (501, (NotInstalled,)),
+    (503, (ServerOverloaded, StoreUnavailable, CorruptIndex, ModelUnavailable)),
+    (504, (ModelTimeout,)),
+    (507, (NoRoom,)),
+    (400, (UsageError,)),  # last, like ModelError, because it is the parent of some of the others
+    (502, (ModelError,)),
 )
 logger = logging.getLogger(__name__)
 _WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
@@ -98,7 +89,7 @@ _WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
 
 def status_of(error: EltError) -> int:
     """Return the HTTP status of an error; 500 for errors that only the operator can fix."""
-    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+    return next((status for status, kinds in _STATUS if isinstance(error, kinds)), 500)
 
 
 def headers_of(status: int) -> dict[str, str]:
@@ -177,9 +168,8 @@ def mistake_message(mistake: Mapping[str, Any]) -> str:
 
 
 def _json_words(message: str) -> str:
-    message = message.replace("a valid tuple", "a valid list").replace(
-        "Extra inputs are not permitted", "unknown field"
-    )
+    message = message.replace("a valid tuple", "a valid list").replace("Tuple should", "List should")
+    message = message.replace("Extra inputs are not permitted", "unknown field")
     return message.replace("a valid dictionary or object to extract fields from", "an object")
 
 
@@ -215,6 +205,8 @@ async def _http_error_response(request: Request, error: Exception) -> JSONRespon
         404: ("not_found", f"There is no route {path}", "GET /v1 lists the routes."),
         405: ("method_not_allowed", f"There is no route {path}", f"This path accepts {methods}."),
     }.get(error.status_code, ("refused", error.detail, "See /openapi.json"))
+    if error.detail == "There was an error parsing the body":  # of FastAPI, for all that is not a mistake in JSON
+        kind, message, hint = "invalid_request", "The body is not UTF-8, or nested too deeply", "Send JSON in UTF-8."
     headers = {**(error.headers or {}), **({"allow": methods} if error.status_code == 405 else {})}
     return _error_response(request, error.status_code, kind, f"{message}.", hint, headers)
 

@@ -4,6 +4,7 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from datetime import datetime, time
 from io import StringIO
 from itertools import islice
 from pathlib import Path
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 REQUIRED_COLUMNS = ("table", "key", "review_status")
 OPTIONAL_COLUMNS = ("reviewer", "review_comment", "reviewed_at")
+_KNOWN_COLUMNS = {*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS, ORIGIN_COLUMN}
+_MAX_TITLE_LINES = 20  # maximum lines above the line with the names of the columns
 _EXPORT_HINT = "Import the file that the job wrote: .csv of one table, or .xlsx."
 _MAX_BYTES = 64_000_000  # maximum bytes of a file; the largest outputs are many times smaller
 _MAX_UNPACKED_BYTES = 256_000_000  # maximum unpacked bytes of a workbook; more may be a decompression bomb
@@ -59,14 +62,14 @@ class SheetRow:
 def read_sheet(path: Path) -> list[SheetRow]:
     """Read the lines of a CSV file, or of all sheets with review columns in a workbook.
 
-    Raises UsageError for any other file.
+    Raises UsageError for any other file, and for a sheet that has only some of the review columns.
     """
     if not path.is_file():
         raise UsageError(f"There is no file {path}.", hint=_EXPORT_HINT)
     if path.stat().st_size > _MAX_BYTES:
         raise UsageError(f"{path} is larger than {_MAX_BYTES:,} bytes.", hint=_EXPORT_HINT)
     sheets = _workbook(path) if path.suffix.lower() == ".xlsx" else [("", _lines(path))]
-    found = [list(_rows(path, name, lines)) for name, lines in sheets if lines and _has_columns(lines[0])]
+    found = [list(_rows(path, name, lines, top)) for name, lines in sheets if (top := _header(lines)) is not None]
     if not found:
         raise UsageError(f"{path} has no columns {', '.join(REQUIRED_COLUMNS)}.", hint=_EXPORT_HINT)
     return [row for rows in found for row in rows]
@@ -88,13 +91,13 @@ def _workbook(path: Path) -> list[tuple[str, list[list[str]]]]:
 
 
 def _worksheet_lines(sheet: "Worksheet") -> list[list[str]]:
-    """Return the lines of a sheet up to the last non-empty line. Without review columns, return only the first line."""
+    """Return the lines of a sheet up to the last non-empty line; without review columns, only the first ones."""
     # A file may declare sheets of any size, so the numbers of rows and columns that are read are limited.
     rows, columns = min(sheet.max_row or _MAX_LINES, _MAX_LINES), min(sheet.max_column or _MAX_COLUMNS, _MAX_COLUMNS)
     cells = sheet.iter_rows(max_row=rows + 2, max_col=columns, values_only=True)
     lines = ([_text(value) for value in line] if any(it is not None for it in line) else [] for line in cells)
-    head = next(lines, [])
-    found = [head, *lines] if _has_columns(head) else [head]
+    found = list(islice(lines, _MAX_TITLE_LINES))
+    found += lines if _header(found) is not None else ()
     while found and not found[-1]:
         found.pop()
     return found
@@ -105,7 +108,7 @@ def _lines(path: Path) -> list[list[str]]:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8.", hint="Save it as CSV UTF-8, or use the .xlsx.") from error
-    head = text.split("\n", 1)[0]
+    head = next((line for line in text.splitlines()[:_MAX_TITLE_LINES] if set(line) & set(",;\t")), "")
     delimiter = max(",;\t", key=head.count)  # the delimiter depends on the spreadsheet's locale
     try:
         return list(islice(csv.reader(StringIO(text, newline=""), delimiter=delimiter), _MAX_LINES + 2))
@@ -113,16 +116,22 @@ def _lines(path: Path) -> list[list[str]]:
         raise UsageError(f"{path} cannot be read as CSV: {error}", hint=_EXPORT_HINT) from error
 
 
-def _has_columns(head: Sequence[str]) -> bool:
-    return set(REQUIRED_COLUMNS) <= {name.strip().lower() for name in head}
+def _header(lines: Sequence[Sequence[str]]) -> int | None:
+    """Return the index of the first line with three or more names of review columns, or None."""
+    names = ({name.strip().lower() for name in line} for line in lines[:_MAX_TITLE_LINES])
+    return next((at for at, found in enumerate(names) if len(found & _KNOWN_COLUMNS) >= 3), None)
 
 
-def _rows(path: Path, sheet: str, lines: Sequence[Sequence[str]]) -> Iterator[SheetRow]:
+def _rows(path: Path, sheet: str, lines: Sequence[Sequence[str]], top: int) -> Iterator[SheetRow]:
     if len(lines) > _MAX_LINES + 1:
         raise UsageError(f"{path} has more than {_MAX_LINES:,} lines.", hint=_EXPORT_HINT)
-    head = [name.strip() for name in lines[0]]
+    head = [name.strip() for name in lines[top]]
     at = {name.lower(): column for column, name in reversed(list(enumerate(head)))}
-    for number, line in enumerate(lines[1:], start=2):
+    if missing := [name for name in REQUIRED_COLUMNS if name not in at]:
+        where = f"The sheet '{sheet}' of {path}" if sheet else str(path)
+        hint = "Nothing was imported. Keep the names of the columns as the job wrote them."
+        raise UsageError(f"{where} has no column {' and no '.join(missing)}.", hint=hint)
+    for number, line in enumerate(lines[top + 1 :], start=top + 2):
         given = {name: line[column].strip() for name, column in at.items() if column < len(line)}
         table, key, status, reviewer, comment, reviewed_at = (
             given.get(name, "") for name in (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)
@@ -138,6 +147,8 @@ def _rows(path: Path, sheet: str, lines: Sequence[Sequence[str]]) -> Iterator[Sh
 def _text(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
+    if isinstance(value, datetime) and value.time() == time():
+        return str(value.date())  # a spreadsheet stores a typed date as midnight
     return "" if value is None else str(value)
 
 
@@ -209,14 +220,8 @@ def import_reviews(lines: Sequence[SheetRow], state: Database, name: JobName, *,
         reader.read(line)
     reviews.put(name, list(reader.taken.values()))
     reviews.put_aside(name, reader.put_aside)
-    return ImportReport(
-        len(reader.taken),
-        reader.unchanged,
-        reader.without_review,
-        tuple(reader.problems),
-        tuple(reader.notes),
-        tuple(reader.conflicts),
-    )
+    messages = map(tuple, (reader.problems, reader.notes, reader.conflicts))
+    return ImportReport(len(reader.taken), reader.unchanged, reader.without_review, *messages)
 
 
 class _ReviewImporter:
@@ -283,14 +288,15 @@ class _ReviewImporter:
     def _may_replace(self, line: SheetRow, review: StoredReview, known: StoredReview) -> bool:
         """Return whether a line may replace the stored review, and report the replacement or the conflict."""
         stored = f"{_verdict(known)} of {known.reviewed_at}"
-        newer = line.reviewed_at is not None and known.reviewed_at > line.reviewed_at
+        newer = line.reviewed_at is not None and known.reviewed_at != line.reviewed_at
         if newer and not self._replace:
             if review.status == known.status:
                 self.unchanged += 1
+                self.notes.append(f"{line.where}: '{known.place.key}' keeps {stored}; this review is in its history")
                 return False
             self.conflicts.append(
-                f"{line.where}: '{known.place.key}' keeps the review {stored}, because the sheet with the review "
-                f"{_verdict(review)} is older. To import the older review, add --replace"
+                f"{line.where}: '{known.place.key}' keeps the review {stored}, which the sheet does not show: its"
+                f" reviewed_at is '{line.reviewed_at}'. To import the review {_verdict(review)}, add --replace"
             )
             return False
         if newer or line.reviewed_at is None or known.reviewer != line.reviewer:

@@ -32,7 +32,7 @@ def load_profile(name: str, loaded: LoadedSettings) -> Profile:
     known = profile_names(loaded)
     meant = nearest_name(name, known)
     hint = f"Did you mean {meant}?" if meant else f"Known profiles: {', '.join(known)}."
-    raise UsageError(f"there is no profile {name!r}: {shown_path(path, loaded.project)} does not exist", hint=hint)
+    raise UsageError(f"There is no profile {name!r}: {shown_path(path, loaded.project)} does not exist.", hint=hint)
 
 
 def profile_names(loaded: LoadedSettings) -> list[str]:

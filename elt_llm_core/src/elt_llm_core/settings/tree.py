@@ -1,6 +1,7 @@
 """The tree of settings, in which each key, type, range and default is defined once."""
 
 import ipaddress
+import re
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 from urllib.parse import urlsplit
@@ -16,6 +17,8 @@ def key(default: Any, description: str, **constraints: Any) -> Any:
 
 
 HEADER_NAME = r"^[A-Za-z][A-Za-z0-9-]{0,60}$"
+_HOST = r"(?:[A-Za-z0-9_.-]{1,255}|\[?[0-9A-Fa-f:.]{2,45}\]?)"
+_ORIGIN = rf"[A-Za-z][A-Za-z0-9+.-]{{0,40}}://{_HOST}(?::[0-9]{{1,5}})?/?"
 
 
 class SettingsSection(BaseModel):
@@ -90,6 +93,16 @@ class ServeSettings(SettingsSection):
         "Address of a trace collector (OTLP over HTTP): http://127.0.0.1:4318/v1/traces; another machine"
         " needs network.allow_remote_traces. Unset: nothing is sent.",
     )
+
+    @field_validator("allowed_hosts", "cors_origins")
+    @classmethod
+    def _check_addresses(cls, entries: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        pattern, form = _ORIGIN, "an origin without path, such as https://wiki.example"
+        if info.field_name == "allowed_hosts":
+            pattern, form = _HOST, "a host name without scheme, port and path, such as rag.example"
+        if wrong := [entry for entry in entries if not re.fullmatch(pattern, entry)]:
+            raise ValueError(f"'{wrong[0]}' is not {form}; wildcards are not supported")
+        return entries
 
     @model_validator(mode="after")
     def _check_proxy(self) -> Self:
@@ -406,6 +419,12 @@ class QuerySettings(SettingsSection):
     cache_size: int = key(100, "Questions whose chunks and vectors are cached in memory; 0: none.", ge=0)
     cache_ttl: float = key(600.0, "Seconds that the chunks of a question stay cached.", ge=0.0)
     system_prompt: str | None = key(None, "System prompt of the model.")
+
+    @model_validator(mode="after")
+    def _check_budgets(self) -> Self:
+        if self.collection_budget_min > self.collection_budget_max:
+            raise ValueError("collection_budget_min must not be greater than collection_budget_max")
+        return self
 
 
 class AnswerSettings(SettingsSection):

@@ -242,7 +242,8 @@ class CollectionStatus:
 
     `artefacts` are the names of JSON values that readers extracted from the documents in addition to text, such as
     `enterprise_model`. `duplicates` counts the documents that are not indexed because an identical document is.
-    `forgotten` counts the documents that ingest skips, and `skipped` the files that the last ingest did not read.
+    `forgotten` counts the documents that ingest skips, and `skipped` the files that the last ingest did not read. For
+    a caller with conditions both are None, because nothing records whose they are.
     """
 
     collection: str
@@ -263,8 +264,8 @@ class CollectionStatus:
     unfinished_run: bool
     artefacts: tuple[str, ...]
     duplicates: int
-    forgotten: int
-    skipped: int
+    forgotten: int | None
+    skipped: int | None
     files_in_trouble: tuple[dict[str, str], ...]
 
 

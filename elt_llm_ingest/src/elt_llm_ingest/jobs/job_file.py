@@ -93,12 +93,15 @@ class IngestJob(SettingsSection):
         return "dictionary" if self.columns and self.reader == "auto" else self.reader
 
     def apply_to(self, settings: Settings) -> Settings:
-        """Return the settings with this job's overrides applied."""
-        chunking = self.chunking.model_dump(exclude_unset=True) if self.chunking else {}
+        """Return the settings with this job's overrides applied. Raises UsageError if an overlap exceeds the chunks."""
+        changes = self.chunking.model_dump(exclude_unset=True) if self.chunking else {}
+        chunking = settings.chunking.model_copy(update=changes)
+        if (overlap := changes.get("chunk_overlap", 0)) >= (size := chunking.chunk_size):
+            raise UsageError(f"The job's chunk_overlap ({overlap}) must be less than chunk_size ({size}).")
         topics = {} if self.topics is None else {"topics": self.topics}
         return settings.model_copy(
             update={
-                "chunking": settings.chunking.model_copy(update=chunking),
+                "chunking": chunking,
                 "ingest": settings.ingest.model_copy(update=topics),
             }
         )

@@ -233,7 +233,10 @@ def test_profiles_that_search_different_collections_are_not_compared(sample_fold
         ({"queries": ["a"] * 51}, "at most 50"),
         ({"queries": ["a"], "labels": {"b": [GUIDE]}}, "which is not among the queries"),
         ({"queries": ["a"], "labels": {"a": ["nope.txt"]}}, "no document 'nope.txt'"),
-        ({"queries": ["a"], "profiles": ["nope"]}, "no profile 'nope'"),
+        (
+            {"queries": ["a"], "profiles": ["nope"]},
+            "There is no profile 'nope': config/profiles/nope.yaml does not exist. Known",
+        ),
     ],
 )
 def test_an_invalid_comparison_is_refused(agent: HttpAgent, arguments: dict[str, Any], said: str) -> None:

@@ -148,6 +148,7 @@ def test_a_question_with_both_a_session_and_a_history_is_refused(one: AnsweringS
             "See",
         ),
         ([], "body: Input should be an object, not a list.", "See"),
+        ({"question": "x", "collections": ["a"] * 201}, "body.collections: List should have at most 200 items", "See"),
     ],
 )
 def test_an_invalid_request_is_refused_with_the_reason(
@@ -164,6 +165,20 @@ def test_text_that_is_not_json_is_refused_with_the_place_of_the_mistake(one: Ans
     json_type = {"content-type": "application/json"}
     error = one.server.client.post("/v1/ask", content='{"question"', headers=json_type).json()["error"]
     assert "The text is not valid JSON from character 11: Expecting ':' delimiter." in error["message"]
+    for unreadable in ('{"question": "Prüfvermerk?"}'.encode("latin-1"), b"[" * 100_000):
+        response = one.server.client.post("/v1/ask", content=unreadable, headers=json_type)
+        error = response.json()["error"]
+        assert (response.status_code, error["type"]) == (400, "invalid_request")
+        assert error["message"] == "The body is not UTF-8, or nested too deeply."
+
+
+def test_a_prefix_that_matches_no_collection_is_refused_by_name(one: AnsweringServer) -> None:
+    [first, *_] = one.server.client.get("/v1/collections").json()
+    for named in ((), (first["name"],)):
+        asked = {"question": "Who decides?", "collections": named, "prefixes": ["", "zz"]}
+        response = one.server.client.post("/v1/search", json=asked)
+        assert response.status_code == 403
+        assert response.json()["error"]["message"] == "No collection that this key may read starts with 'zz'."
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,11 @@ def test_a_job_kind_that_the_sources_do_not_allow_is_refused_before_the_job_is_q
     assert "glossary" in answer.json()["error"]["hint"]
 
 
+def test_topics_are_refused_for_jobs_that_have_none(jobs: ServedJobs) -> None:
+    answer = jobs.post(RUN, {"job": "rules", "topics": ["cards"]})
+    assert (answer.status_code, answer.json()["error"]["message"]) == (400, "A glossary job has no topics.")
+
+
 @pytest.mark.parametrize(
     "name", ["../consumer/rules", "/etc/passwd", "consumer/rules.yaml", "rules.yaml", "rules\u0000", ".", "", "a" * 101]
 )

@@ -5,10 +5,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from elt_llm_core.collection.forgetting import forget
+from elt_llm_core.progress import SilentListener
 from elt_llm_core.state.database import open_state
-from row_jobs.fake_jobs import load
+from row_jobs.fake_jobs import load, run
 from served.jobs import JOB, WRITER, ServedJobs, job_project, served_jobs
 from stored.folders import run_ingest
+from stored.shelf import writing
 
 pytestmark = pytest.mark.network
 
@@ -44,3 +47,16 @@ def test_a_row_with_an_unreadable_quote_is_hidden_even_if_the_job_file_no_longer
     assert jobs.get(f"{JOB}/row", WRITER, table="terms", key="Term 01").status_code == 403
     asked = {"table": "terms", "key": "Term 01", "status": "APPROVED"}
     assert jobs.post(f"{JOB}/review", asked, WRITER).status_code == 403
+
+
+def test_files_made_from_a_forgotten_document_are_withheld_until_the_job_runs_again(jobs: ServedJobs) -> None:
+    loaded = load(jobs.server.folder)
+    with writing(loaded.data_dir) as store:
+        forget(store, "library", "a/one.md", SilentListener())
+    assert all(file["withheld"] for file in jobs.get(f"{JOB}/files").json()["files"])
+    answer = jobs.get(f"{JOB}/files/json")
+    assert (answer.status_code, answer.json()["error"]["type"]) == (409, "not_ready")
+    assert "made from a document that was forgotten since" in answer.json()["error"]["message"]
+    run(loaded)
+    assert jobs.get(f"{JOB}/files/json").status_code == 200
+    assert not any(file["withheld"] for file in jobs.get(f"{JOB}/files").json()["files"])

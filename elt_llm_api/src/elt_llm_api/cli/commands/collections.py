@@ -111,7 +111,8 @@ def drop_command(context: CommandContext, names: tuple[str, ...], prefix: str | 
 
         for name in chosen:
             drop(store, name)
-    print_result({"dropped": chosen}, [f"Deleted {names_or_count(chosen, 'collection')}."], as_json=as_json)
+    text = f"Deleted {names_or_count(chosen, 'collection')}. To erase the bytes: elt-llm purge"
+    print_result({"dropped": chosen}, [text], as_json=as_json)
 
 
 def _confirm_drop(names: list[str], *, as_json: bool) -> None:

@@ -176,8 +176,8 @@ def _own_status(
         unfinished_run=False,
         artefacts=(),
         duplicates=len(documents) - len(indexed),
-        forgotten=0,
-        skipped=0,
+        forgotten=None,
+        skipped=None,
         files_in_trouble=files_in_trouble(files),
     )
 

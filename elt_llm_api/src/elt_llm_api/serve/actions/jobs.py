@@ -307,7 +307,9 @@ class BatchJobActions(ServiceActions):
         return file
 
     def submit(self, principal: Principal, kind: JobKind, request: BatchJobRequest) -> QueuedJob:
-        """Queue a run of a job file. Raises Forbidden, and UsageError for a kind that its sources do not allow."""
+        """Queue a run of a job file. Raises Forbidden, and UsageError for a kind or topics that it does not allow."""
+        if request.topics and kind != "handbook":
+            raise UsageError(f"A {kind} job has no topics.", hint="Leave topics out, or run a handbook job.")
         file = self.get_writable(principal, request.job)
         kinds = kinds_of_job(file)
         if kind not in kinds:

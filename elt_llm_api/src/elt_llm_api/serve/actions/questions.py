@@ -133,8 +133,8 @@ class QuestionActions(ServiceActions):
     def scope(self, principal: Principal, request: ScopeRequest) -> tuple[ReadableCollection, ...]:
         """Return the collections that a request may search, in order. No other code decides this.
 
-        Raises Forbidden for a collection that the key may not read, and if no collection is left; NotReady if nothing
-        was ingested yet and the key may read everything. Raises UsageError for an unknown profile.
+        Raises Forbidden for a collection that the key may not read, a prefix that matches none, and if none is left;
+        NotReady if nothing was ingested yet and the key may read everything; UsageError for an unknown profile.
         """
         names, prefixes = request.collections, request.prefixes
         if not names and not prefixes:
@@ -145,6 +145,9 @@ class QuestionActions(ServiceActions):
         scope = self._services.collections(principal, names, prefixes)
         if not scope and principal.may_read_all and not self._services.collection_names():
             raise NotReady("Nothing was ingested yet.", hint=NOTHING_INGESTED_HINT)
+        unmatched = (one for one in request.prefixes if not any(it.name.startswith(one) for it in scope))
+        if prefix := next(unmatched, ""):
+            raise Forbidden(f"No collection that this key may read starts with '{prefix}'.", hint="List them first.")
         if not scope:
             raise Forbidden(
                 "There is no collection that this key may read.", hint="Ingest one, or name one that the key may read."

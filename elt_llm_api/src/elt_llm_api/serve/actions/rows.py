@@ -26,6 +26,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, Validation
 
 from elt_llm_api.serve.access.principal import LOCAL, Forbidden, Principal
 from elt_llm_api.serve.actions.jobs import BatchJobActions
+from elt_llm_api.serve.errors import NotReady
 from elt_llm_api.serve.services import RequestModel, ServiceActions, Services
 
 LONGEST_KEY = 2000  # characters
@@ -233,12 +234,14 @@ class ExportFile(BaseModel):
     bytes: int
     written_at: str = Field(description="ISO 8601, UTC.")
     before_reviews: bool = Field(description="Whether rows were reviewed later; run the job again to add the reviews.")
+    withheld: bool = Field(description="Whether the job must run again first, because it read a forgotten document.")
 
 
 class _ReceiptDocument(BaseModel):
     """A document that the receipt of an exported file names."""
 
     collection: str
+    document_id: str
 
 
 class _Receipt(ReceiptView):
@@ -267,16 +270,17 @@ class ExportActions(ServiceActions):
                 bytes=path.stat().st_size,
                 written_at=receipt.written_at,
                 before_reviews=receipt.written_at <= last_review,  # both times have a resolution of one second
+                withheld=self._is_withheld(receipt),
             )
             for path, receipt in self._exports(principal, file, kind)
         ]
 
     def download(self, principal: Principal, job: str, kind: JobKind, wanted: str) -> tuple[Path, str]:
-        """Return path and media type of the file `wanted`: a name, or a format such as `xlsx`. Raises Forbidden."""
+        """Return path and media type of a file, by name or format, such as `xlsx`. Raises Forbidden, NotReady."""
         file = BatchJobActions(self._services).get(principal, job)
-        paths = [path for path, _ in self._exports(principal, file, kind)]
-        matches = [path for path in paths if path.name == wanted] or sorted(
-            (path for path in paths if _format_name(path) == wanted),
+        exports = dict(self._exports(principal, file, kind))
+        matches = [path for path in exports if path.name == wanted] or sorted(
+            (path for path in exports if _format_name(path) == wanted),
             key=lambda path: (".evidence." in path.name, len(path.name), path.name),
         )
         if not matches:
@@ -284,7 +288,16 @@ class ExportActions(ServiceActions):
                 f"There is no file '{wanted}' of this job, or this key may not read it.",
                 hint=f"List the files: GET /v1/rows/{file.name}/{kind}/files",
             )
+        if self._is_withheld(exports[matches[0]]):
+            reason = f"'{matches[0].name}' was made from a document that was forgotten since."
+            raise NotReady(reason, hint=f"Run the job again: POST /v1/batch-jobs/{kind}")
         return matches[0], _MEDIA_TYPES.get(matches[0].suffix, "application/octet-stream")
+
+    def _is_withheld(self, receipt: _Receipt) -> bool:
+        """Return whether the job read a document that was forgotten since, or a collection that was dropped."""
+        store, read = self._services.store, {one.collection for one in receipt.documents}
+        gone = {it.name: store.forgotten.all(it.id).document_ids for it in store.collections.all() if it.name in read}
+        return any(it.collection not in gone or it.document_id in gone[it.collection] for it in receipt.documents)
 
     def receipts(self, principal: Principal, file: JobFile, kind: JobKind) -> list[ReceiptView]:
         """Return the receipt of each exported file of a job, without paths and settings."""
