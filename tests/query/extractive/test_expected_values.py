@@ -41,8 +41,6 @@ from elt_llm_query.understanding.question import parse_question
         ("What's an ILL?", "Books of other houses come by inter-library loan (ILL).", True),
         ("What's an ILL?", "Some of the loans (ILL) cost nothing.", False),
         ("Wie viele Bücher gibt es?", "Es gibt zwölf Bücher.", True),
-        ("Wie viele Bücher gibt es?", "Die Bücher gibt es seit dem 1. März 2026 und dem 2.3.2025.", False),
-        ("How many books are there?", "There have been books since 1 March 2026.", False),
         ("What time does the hall open?", "The hall is open from 24 May.", False),
         ("À quelle heure ferme la salle ?", "La salle est fermée le 24 mai.", False),
         ("À quelle heure ferme la salle ?", "La salle ferme à 18 h 30.", True),

@@ -34,10 +34,6 @@ _OWN_NUMBER = re.compile(r"^\W*(?:\d+(?:\.\d+)+[.)]?|\d+[.)]|\(\w{1,3}\))\**\s+"
 _CODE = re.compile(r"(?<![\w£$€])[^\W\d_]+[-/.]?\d[\w.-]*")
 _SINGLE = re.compile(r"\b(?:(?:one|1|a single|only one|eine?[nmr]?)\b)")
 _DATE = re.compile(_PATTERNS.part("date").replace("MONTHS", _MONTH))
-_FULL_DATE = re.compile(
-    rf"\b\d\d?(?:(?:\.|st|nd|rd|th|er) (?:of )?{_MONTH}\b| (?:de )?{_MONTH}(?= (?:de )?\d{{4}}))(?: (?:de )?\d{{4}}\b)?"
-    rf"|\b\d\d?\.\d\d?\.\d{{4}}\b"
-)
 _TIME_UNIT = re.compile(rf"{_PATTERNS.part('unit_of_time')}\b")
 _PROPER = re.compile(r"(?<=[\w,;:(] )[\"\u201c(]?[A-ZÀ-Þ][\w'\u2019.-]+|^[A-ZÀ-Þ][\w'\u2019.-]+ [A-ZÀ-Þ]")
 _IS_THE = re.compile(r"\b(?:is|are) (?:also |currently )?(?:the|our|your|its|their)\b")
@@ -94,7 +90,7 @@ def _number(question: ParsedQuestion, sentence: str) -> float:
         return 0.0
     if _TIME_UNIT.match(question.counted):
         return float(_has_new(_PATTERNS["duration"], question, sentence))
-    if not has_new_figure(question, _FULL_DATE.sub(" ", fold(sentence))):  # the figures of a date count nothing
+    if not has_new_figure(question, sentence):
         return 0.5 if _SINGLE.search(fold(sentence)) else 0.0
     return 1.0
 
