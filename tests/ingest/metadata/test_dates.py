@@ -30,6 +30,7 @@ def test_a_date_is_found_in_every_notation(day: dt.date, style: str) -> None:
     ("text", "dates"),
     [
         ("March 2nd, 2024", "2024-03-02"),
+        ("5 de enero de 2024", "2024-01-05"),
         ("the 2nd day of March 2024", "2024-03-02"),
         ("Mar. 2024", "2024-03"),
         ("Released June, 2009.", "2009-06"),
@@ -74,7 +75,15 @@ def test_each_date_is_returned_once_in_ascending_order(text: str, dates: str) ->
             "in the 1990s",
             "May 2024-25",
         ),
-        *("31 May", "by 10 June", "we may 2024", "to march 2024 miles", "the Mars 2020 rover", "POSIX.1-2017"),
+        *(
+            "31 May",
+            "by 10 June",
+            "we may 2024",
+            "to march 2024 miles",
+            "the Mars 2020 rover",
+            "three years ago, 2019",
+            "POSIX.1-2017",
+        ),
         *("4:51", "30/31", "4 x 10", "see http://lists.example.org/2009/03/msg00010.html", "", "report-2024-03-02.pdf"),
     ],
 )

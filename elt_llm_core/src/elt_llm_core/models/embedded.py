@@ -179,7 +179,7 @@ class EmbeddedMiniLm(InstalledEmbedding):
         return encode
 
 
-# A process loads the model once (half a second and 90 MB), for all engines and counters. Neither object ever changes.
+# A process loads the model once (half a second and 100 MB), for all engines and counters. Neither object ever changes.
 @cache
 def _minilm_session() -> "InferenceSession":
     # This level fuses operators: loading takes a tenth of a second longer, but embedding is a quarter faster.

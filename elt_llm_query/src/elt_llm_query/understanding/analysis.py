@@ -11,6 +11,7 @@ from threading import Lock
 
 from elt_llm_core.index.searchable import FieldValues, Searchable
 from elt_llm_core.settings.tree import QuerySettings
+from elt_llm_core.text.languages import month_numbers
 from elt_llm_core.text.normalise import fold, words
 
 from elt_llm_query.retrieve.filters import Condition, FilterLimits, filter_limits, parse_conditions
@@ -18,7 +19,6 @@ from elt_llm_query.retrieve.query_variant import AlternativeNames, QueryVariant
 from elt_llm_query.retrieve.trace import UnderstandDetails
 from elt_llm_query.understanding.aliases import NO_ALIASES, Aliases
 from elt_llm_query.understanding.question import (
-    MONTH_ROWS,
     asked_language,
     intent_of,
     keyword_likeness,
@@ -82,7 +82,7 @@ def _has_name(generation: Searchable, name: str) -> bool:
     return bool(stems) and all(generation.frequencies(stems).values())
 
 
-_MONTHS = {month: number for number, names in enumerate(MONTH_ROWS, 1) for month in names}
+_MONTHS = month_numbers(["en", "de", "fr", "es"], folded=True)
 _NAMED = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _YEAR = re.compile(r"(?<![\w.,/-])(1[5-9]\d\d|20\d\d)(?![\w/]|[.,-]\d)")
 _ISO = re.compile(r"(?<![\w.-])(\d{4})-(\d\d)(?:-(\d\d))?(?![\w-])")

@@ -40,7 +40,6 @@ _INTENTS: Final = {
     for code, name in (("es", "spanish_intents"), ("fr", "french_intents"), ("lt", "lithuanian_intents"))
 }
 _MISTYPED: Final = [(re.compile(pattern), meant) for pattern, meant in _PATTERNS.rows("mistyped")]
-MONTH_ROWS: Final = _PATTERNS.rows("months")
 
 _ENGLISH, _GERMAN = load_language("en"), load_language("de")
 # Weight 2 is for words that occur only in German, weight 1 for words that also occur in English.
