@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from browsing.html_effects import ShownHtml
 from elt_llm_api.display.text import STAGE_WORDS
+from elt_llm_api.serve.actions.rows import ExportFile
 from elt_llm_api.serve.ui.controls import job_html
+from elt_llm_api.serve.ui.jobs import files_markdown
 from elt_llm_api.serve.ui.texts import load_texts
 from elt_llm_core.state.jobs import JobStatus, QueuedJob
 
@@ -100,3 +102,13 @@ def test_the_name_of_a_file_in_the_progress_is_shown_as_it_is() -> None:
     for status in ("failed", "empty"):
         files = [{"path": name, "status": status, "reason": "It is empty."}]
         assert f"{name}: It is empty." in shown("ingest", "done", result={**READ, "files": files})
+
+
+def test_files_that_are_withheld_have_no_link_and_their_reason_is_shown() -> None:
+    written: dict[str, Any] = {"bytes": 7, "written_at": MOMENT, "before_reviews": False}
+    files = [ExportFile(file=name, format="csv", withheld=name == "b.csv", **written) for name in ("a.csv", "b.csv")]
+    shown_files = files_markdown(files, "terms", "glossary", load_texts())
+    assert "/v1/rows/terms/glossary/files/a.csv" in shown_files
+    assert "b.csv" not in shown_files
+    assert "made from a document that was forgotten since" in shown_files
+    assert files_markdown(files[1:], "terms", "glossary", load_texts()).startswith("Some files are withheld")

@@ -106,15 +106,17 @@ def status_text(status: str, texts: Texts, *, stale: bool) -> str:
 
 
 def files_markdown(files: Sequence[ExportFile], job: str, kind: str, texts: Texts) -> str:
-    """Return a list of download links to the files of a job."""
+    """Return a list of download links to the files of a job, or the reason why there is none."""
+    withheld = f"\n{texts('rows.withheld')}" if any(one.withheld for one in files) else ""
+    files = [one for one in files if not one.withheld]
     if not files:
-        return texts("rows.no_files")
+        return withheld.strip() or texts("rows.no_files")
     links = (route_link(one.file, f"/v1/rows/{job}/{kind}/files/{one.file}") for one in files)
     sizes = (texts("rows.bytes", count=texts.figure(f"{one.bytes:,}")) for one in files)
     lines = [f"**{texts('rows.files')}**\n", *(f"- {link} ({size})" for link, size in zip(links, sizes, strict=True))]
     if any(one.before_reviews for one in files):
         lines.append(f"\n{texts('rows.outdated')}")
-    return "\n".join(lines)
+    return "\n".join(filter(None, [*lines, withheld]))
 
 
 def _value_text(value: Value) -> str:
