@@ -1,4 +1,4 @@
-"""Prepare the pages for the site: list decisions in the menu, resolve links to files outside docs/, rank the search.
+"""Prepare the pages for the site: list decisions in the menu, resolve links to files outside docs/, mend the search.
 
 A link to a file of the repository becomes the path of the file. If PROJECT_ADDRESS is set, it becomes a link to the
 file at that address.
@@ -14,6 +14,9 @@ _BOOSTS = {"decisions": 0.1, "reference": 0.1, "licences.md": 0.1, "extend": 4.0
 _BOOST_OF_TASKS = 2.0
 _SEARCH_WORDS = tomllib.loads(Path(__file__).with_name("search_words.toml").read_text(encoding="utf-8"))
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>(?:\.\./)+[^)\s]*)\)")
+# Lunr, the search of the theme, joins the key of a node from letters and numbers without a separator. Words with digits
+# then share a node by chance, and a search for one of them ends in an error: olivernn/lunr.js#503.
+_AMBIGUOUS_KEY, _CLEAR_KEY = "e=e+s+o.id}return e", 'e=e+s+o.id+","}return e'
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 
 
@@ -51,3 +54,18 @@ def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
         parts += [_LINK.sub(resolve, markdown[last:start]), markdown[start:end]]
         last = end
     return "".join(parts)
+
+
+def on_post_build(config: Any) -> None:
+    """Separate the parts of the keys in the script of the search.
+
+    Raises:
+        RuntimeError: The theme has another script, which must be looked at.
+    """
+    for script in Path(config.site_dir).glob("assets/javascripts/workers/search.*.js"):
+        text = script.read_text(encoding="utf-8")
+        if _AMBIGUOUS_KEY not in text:
+            raise RuntimeError(
+                f"{script.name} joins keys in another way: see whether lunr.js#503 is mended, then adapt"
+            )
+        script.write_text(text.replace(_AMBIGUOUS_KEY, _CLEAR_KEY), encoding="utf-8")

@@ -1,7 +1,8 @@
 """Measure every regular expression of packages on texts that provoke backtracking; run as a separate process.
 
 `python regex_sweep.py LENGTH LIMIT TEXTS SEED PACKAGES` prints, for each package, the number of patterns and a list of
-took longer than LIMIT seconds. Each pattern is tried on TEXTS texts chosen with SEED, or on all of them if TEXTS is 0.
+those that took longer than LIMIT seconds. Each pattern is tried on TEXTS texts chosen with SEED, or on all of them if
+TEXTS is 0.
 """
 
 import ast

@@ -15,7 +15,7 @@ _TITLE_LABEL = re.compile(r"^(?:[A-Za-z]+ \w{1,4}: |[A-Z]{0,3}\d[\w.]{0,10}[.:)]
 _BULLET = re.compile(r"[-*+\u2022\u2013\u2014]")
 _PAGE_NUMBER = re.compile(r"^[ivxlc\d]{1,6}$")
 # A row of a table of contents: "A3 Definitions | 8", "Fees .......... 12".
-_CONTENTS_ROW = re.compile(r"[^\n]{1,300}?(?:\||\.{3,200}|\t)[ .]{0,200}\d{1,4}\s{0,3}\|?\s{0,3}$")
+_CONTENTS_ROW = re.compile(r"[^\n]{1,300}?(?:\||\.{3}|\t)[ .]{0,400}\d{1,4}\s{0,3}\|?\s{0,3}$")
 # The mark of a footnote after a sentence or before its full stop; "see [3]" and "list[1] is" are none.
 _FOOTNOTE = re.compile(
     r"(?<=[^\W_][.,;:!?)\"'\u201d\u2019])\[[1-9]\d{0,2}\](?=\s|$)|(?<=[^\W\d_]{2})\[[1-9]\d{0,2}\](?=\.?$)"

@@ -23,7 +23,7 @@ from elt_llm_query.retrieve.query_variant import stem_weight
 TextPieceKind = Literal["prose", "row", "item", "rule", "heading", "question"]
 
 # "2.1 Fees ..... 9" in a table of contents.
-_LEADERS = re.compile(r"\.(?>(?: ?\.){1,400})\W{0,9}\d{1,4}$|\.{4,400}$")
+_LEADERS = re.compile(r"(?<!\.)(?:(?<!\. )\.(?>(?: ?\.)+)\W{0,9}\d{1,4}|\.{4,})$")
 # "2 Fees | 9", a line of a table of contents in the text of a PDF.
 _CONTENTS = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,4} [A-Z][^|\d]{2,100}\| \d{1,4}$")
 _RULE = re.compile(r"^[\s|:+=~*_-]+$")
