@@ -14,7 +14,7 @@ from elt_llm_core.state.sessions import SessionTable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from model_servers.faults import Fault
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 from processes.command_line import SAMPLES
 from served.answering_server import (
     CHAT,
@@ -156,6 +156,30 @@ def test_text_is_shown_while_the_model_writes_and_the_ask_button_turns_into_stop
     expect(page.get_by_role("button", name="Ask", exact=True)).to_be_enabled()
     expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
     assert becomes_true(lambda: threads_named("model") == 0), "the model still runs"
+
+
+def test_no_update_is_lost_when_several_arrive_before_the_page_has_drawn_the_first(
+    visit: tuple[Page, PageTraffic], model: AnsweringServer
+) -> None:
+    page, _ = visit
+    question, before = f"{QUESTION} Tell it slowly to a slow page.", len(model.model.bodies(CHAT))
+    model.model.faults.always(CHAT, Fault.ENDLESS)
+
+    def answer_late(route: Route) -> None:
+        """Return the answer to the page's request only when the model writes, so that several updates are waiting."""
+        response = route.fetch()
+        if question in (route.request.post_data or ""):
+            assert becomes_true(lambda: len(model.model.bodies(CHAT)) > before + 1)
+        route.fulfill(response=response)
+
+    ask(page, QUESTION)  # its answer, which the next question stops, keeps the stream of updates open
+    expect(page.locator("#conversation")).to_contain_text("on and on and")
+    page.route("**/queue/join*", answer_late)
+    ask(page, question)
+    expect(page.locator("#conversation .bot").last).to_contain_text("on and on and")
+    expect(page.locator("#question textarea")).to_have_value("")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.locator("#status")).to_have_text("Stopped.")
 
 
 @pytest.mark.sampled(8, "ask tab")

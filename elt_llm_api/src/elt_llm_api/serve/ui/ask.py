@@ -217,10 +217,10 @@ class ConversationHandler:
             before = before.with_last(markdown=partial_markdown("", self._texts("ask.stopped")))
         turns = (*before.turns, ShownTurn(question.question))
         state = replace(before, turns=turns, status=self._texts("ask.searching"), editing=False)
-        yield state
-        stopped = self.pending.start(browser)
+        stopped = self.pending.start(browser)  # before the first update: an answer that ends now shows no button Ask
         answer = _AnswerInProgress(self._texts, len(turns))
         try:
+            yield state
             create = self._conversations.create
             session = before.session or (await asyncio.to_thread(create, principal, question)).session_id
             state = replace(state, session=session)
@@ -519,25 +519,27 @@ class AskTab:
     ) -> AsyncGenerator[controls.ComponentUpdates, None]:
         """Answer a question and show the progress. If the last question is being edited, it is replaced."""
         principal, browser = controls.principal_of_event(request), str(request.session_hash)
-        stop = self._texts("ask.stop")
-        yield {self._question: gr.update(value=None, submit_btn=False, stop_btn=stop), self._actions: ""}
         if state.editing and state.turns:
             try:
                 state = await self._conversation.remove_last(principal, state)
             except EltError as error:
-                yield {self._question: self._idle_box(), self._status: failure_markdown(error, self._texts)}
+                yield {self._status: failure_markdown(error, self._texts)}
                 return
         states = self._conversation.ask(principal, browser, asked, state)
+        stop = gr.update(value=None, submit_btn=False, stop_btn=self._texts("ask.stop"))
+        started: controls.ComponentUpdates = {self._question: stop, self._actions: ""}
         cards: Sequence[Any] = ()
         try:
             async for state in states:
                 updates = self._show(state) if state.cards != cards or state.result else self._show_messages(state)
                 cards = state.cards
-                yield updates
+                yield {**updates, **started}
+                started = {}
         finally:
             await states.aclose()
         if not self._conversation.pending.is_running(browser):  # otherwise the next question is being answered
             yield {self._question: self._idle_box(), **self._show(state)}
+        yield {self._status: gr.skip()}  # Gradio repeats the last update, perhaps after the start of the next question
 
     def _idle_box(self) -> Any:
         return gr.update(submit_btn=self._texts("ask.button"), stop_btn=False)

@@ -21,6 +21,7 @@ import gradio as gr
 import gradio.blocks
 import gradio.queueing
 import gradio.route_utils
+import gradio.utils
 from fastapi import FastAPI
 from gradio.routes import App
 from starlette.routing import Mount
@@ -43,6 +44,7 @@ MOST_WAITING = 64
 _INTERFACE = tomllib.loads(Path(__file__).with_name("interface.toml").read_text(encoding="utf-8"))
 _GRADIO_CLIENT = vars(gradio.route_utils)["client_utils"]
 _STRIP = _GRADIO_CLIENT.strip_invalid_filename_characters
+_DIFF = vars(gradio.utils)["diff"]
 logger = logging.getLogger(__name__)
 
 
@@ -81,6 +83,7 @@ async def _create_app(services: Services, texts: Texts) -> App:
     vars(gradio.queueing)["traceback"] = _ErrorLogger
     vars(gradio.blocks)["App"] = _NoApp
     vars(_GRADIO_CLIENT)["strip_invalid_filename_characters"] = _name_of_upload
+    vars(gradio.utils)["diff"] = _changes_of_output
     with gr.Blocks(title="elt-llm", analytics_enabled=False, fill_width=True) as blocks:
         pickers = CollectionPickers(changes=gr.State(0), listed=gr.State(None))
         _lay_out_header(services, texts, pickers)
@@ -150,6 +153,16 @@ def _name_of_upload(name: str, max_bytes: int = 200) -> str:
         return name if stripped == name else safe_file_name(name)
     except UnsupportedUpload:
         return stripped
+
+
+def _changes_of_output(old: Any, new: Any) -> list[list[Any]]:
+    """Return the changes from one value of an output to the next. Updates of a control are replaced as a whole.
+
+    The page makes the changes in the former value itself, which may still wait to be drawn: the former update would be
+    lost, such as the one that turns the button Ask into Stop.
+    """
+    changes: list[list[Any]] = [["replace", [], new]] if isinstance(new, dict) and old != new else _DIFF(old, new)
+    return changes
 
 
 class _NoApp:
