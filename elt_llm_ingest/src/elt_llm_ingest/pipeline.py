@@ -229,7 +229,8 @@ class _Run:
         deleted_ids = [*(it.document_id for it in removed), *(it.document_id for it in failed), *never_published]
         self._store.files.record(collection, scanned.records, deleted_ids)
         self._store.collections.delete_roots(collection, sources.deleted_roots)
-        self._store.collections.finish_run(collection, canonical_json(report.counts))
+        summary = {**report.counts, "skipped_files": sources.first_skipped(100)}
+        self._store.collections.finish_run(collection, canonical_json(summary))
         collect_garbage(self._store, self._settings.storage.keep_generations)
 
     def _must_publish(self, versions: list[int], recipe: GenerationRecipe) -> bool:

@@ -155,6 +155,8 @@ def test_the_status_counts_the_files_that_the_last_ingest_skipped_and_names_the_
     ship.done("ingest", "-c", "ship")
     assert "1 file skipped, listed by: elt-llm ingest -c ship --dry-run" in ship.done("status").out
     assert "plan.dwg" in ship.done("ingest", "-c", "ship", "--dry-run").out
+    [status] = ship.done("status", "--json").json["collections"]
+    assert status["skipped_files"] == [{"path": "plan.dwg", "reason": "no reader for .dwg"}]
 
 
 def published_files(elt_llm: CommandLine) -> list[Path]:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
+from typing import Any
 
 from elt_llm_core.errors import StoreError, UnknownCollection, UsageError
 from elt_llm_core.store.database import STORE_NAME, UPLOADS_FOLDER, DatabaseTable, replacing
@@ -171,7 +172,11 @@ class CollectionTable(DatabaseTable):
         )
 
     def finish_run(self, collection: int, report: str) -> None:
-        """Record the success of an ingest. Earlier interrupted runs of the collection count as finished too."""
+        """Record the success of an ingest, and its report, a JSON object; the reports of earlier runs are deleted.
+
+        Earlier interrupted runs of the collection count as finished too.
+        """
+        self._database.execute("UPDATE runs SET report = NULL WHERE collection = ?", (collection,))
         self._database.execute(
             "UPDATE runs SET finished_at = ?, report = ? WHERE collection = ? AND finished_at IS NULL",
             (utc_now(), report, collection),
@@ -185,8 +190,8 @@ class CollectionTable(DatabaseTable):
         """Return the ids of the collections with an unfinished run."""
         return {int(row[0]) for row in self._database.rows("SELECT collection FROM runs WHERE finished_at IS NULL")}
 
-    def last_counts(self, collection: int) -> dict[str, int]:
-        """Return how many files had each outcome, such as "skipped", in the last finished ingest of a collection."""
+    def last_report(self, collection: int) -> dict[str, Any]:
+        """Return how many files had each outcome in the last finished ingest, and its `skipped_files` with reasons."""
         row = self._database.row(
             "SELECT report FROM runs WHERE collection = ? AND finished_at IS NOT NULL ORDER BY id DESC LIMIT 1",
             (collection,),

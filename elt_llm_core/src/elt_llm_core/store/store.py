@@ -243,7 +243,8 @@ class CollectionStatus:
     `artefacts` are the names of JSON values that readers extracted from the documents in addition to text, such as
     `enterprise_model`. `duplicates` counts the documents that are not indexed because an identical document is.
     `forgotten` counts the documents that ingest skips, and `skipped` the files that the last ingest did not read. For
-    a caller with conditions both are None, because nothing records whose they are.
+    a caller with conditions both are None, because nothing records whose they are. `skipped_files` are the first 100 of
+    these files, each with its `path` below the source folder and the `reason`.
     """
 
     collection: str
@@ -266,6 +267,7 @@ class CollectionStatus:
     duplicates: int
     forgotten: int | None
     skipped: int | None
+    skipped_files: tuple[dict[str, str], ...]
     files_in_trouble: tuple[dict[str, str], ...]
 
 
@@ -275,7 +277,7 @@ def collection_status(store: Store, record: CollectionRecord) -> CollectionStatu
     seen = next((row for row in rows if row.number == record.published), None)
     passport: dict[str, Any] = json.loads(seen.passport) if seen else {}
     embedding = passport.get("fingerprint", {})
-    last = store.collections.last_run(record.id)
+    last, report = store.collections.last_run(record.id), store.collections.last_report(record.id)
     versions = store.generations.versions(record.id, seen.number) if seen else []
     return CollectionStatus(
         collection=record.name,
@@ -297,7 +299,8 @@ def collection_status(store: Store, record: CollectionRecord) -> CollectionStatu
         artefacts=tuple(sorted({name for name, _, _ in store.documents.artefacts(versions)})),
         duplicates=len(versions) - len(store.documents.indexed(versions)),
         forgotten=len(store.forgotten.all(record.id).document_ids),
-        skipped=store.collections.last_counts(record.id).get("skipped", 0),
+        skipped=report.get("skipped", 0),
+        skipped_files=tuple(report.get("skipped_files", ())),
         files_in_trouble=files_in_trouble(store.files.of_collection(record.id).values()),
     )
 

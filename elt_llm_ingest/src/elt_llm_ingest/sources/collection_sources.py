@@ -100,6 +100,14 @@ class CollectionSources:
     failed: tuple[FailedSource, ...] = ()
     deleted_roots: tuple[str, ...] = ()
 
+    def first_skipped(self, most: int) -> list[dict[str, str]]:
+        """Return path and reason of the first skipped files, as JSON values. Each path is relative to its root."""
+        files = []
+        for path, reason in ((Path(it.path), it.reason) for it in self.skipped[:most]):
+            folder = next((one for one, _ in self.roots.values() if path.is_relative_to(one)), path.parent)
+            files.append({"path": str(path.relative_to(folder)), "reason": reason})
+        return files
+
     @property
     def whole_roots(self) -> frozenset[str]:
         """The names of the roots that were scanned completely. In these, a missing file counts as deleted."""

@@ -305,7 +305,11 @@ def test_identical_documents_of_two_tenants_are_counted_once_for_each_tenant(ten
     status = tenants.server.client.get(f"/v1/collections/{COLLECTION}", headers=headers).json()["status"]
     # Besides four files, the other tenant has an upload.
     assert (status["documents"], status["nodes"], status["duplicates"]) == (9, 9, 0)
-    assert (status["skipped"], status["forgotten"]) == (None, None)  # nothing records whose such files are
+    assert (status["skipped"], status["skipped_files"], status["forgotten"]) == (
+        None,
+        [],
+        None,
+    )  # nothing records whose such files are
 
 
 def _headers_of(tenants: Tenants, secret: str) -> dict[str, str]:

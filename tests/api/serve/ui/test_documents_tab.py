@@ -14,6 +14,7 @@ from elt_llm_api.serve.ui.documents import DocumentRow, document_list, document_
 from elt_llm_api.serve.ui.texts import load_texts
 from elt_llm_core.state.jobs import QueuedJob
 from playwright.sync_api import Browser, Page, expect
+from processes.command_line import CommandLine
 from served.documents import documents
 from served.server import RunningServer, served
 
@@ -164,6 +165,20 @@ def test_a_file_that_cannot_be_read_stays_in_the_list_with_the_reason_and_can_be
     row.get_by_role("button", name="Read again").click()
     expect(visit.locator("#documents-status")).to_contain_text("Nothing could be read from one file")
     expect(row).to_contain_text("✗ could not be read: ")
+
+
+@pytest.mark.sampled(3, "documents tab")
+def test_files_that_an_ingest_skipped_are_listed_with_the_reason_and_the_command(
+    visit: Page, server: RunningServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "good.md").write_text("# Good\n\nThis text can be read.\n", encoding="utf-8")
+    (tmp_path / "plan <b>.dwg").write_bytes(b"AC1015")
+    CommandLine(server.folder, capsys).done("ingest", tmp_path, "-c", "drawings")
+    choose(visit, "drawings")
+    skipped = visit.locator("#documents-table details")
+    skipped.get_by_text("The last ingest skipped 1 file").click()
+    expect(skipped).to_contain_text("plan <b>.dwg: no reader for .dwg")
+    expect(skipped).to_contain_text("elt-llm ingest -c drawings --dry-run")
 
 
 @pytest.mark.sampled(3, "documents tab")

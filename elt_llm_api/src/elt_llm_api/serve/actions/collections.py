@@ -178,6 +178,7 @@ def _own_status(
         duplicates=len(documents) - len(indexed),
         forgotten=None,
         skipped=None,
+        skipped_files=(),
         files_in_trouble=files_in_trouble(files),
     )
 

@@ -270,9 +270,11 @@ class DocumentsTab:
         readable = is_collection_name(collection or "") and principal.readable([collection or ""])
         unread = self._documents.unread_uploads(principal, collection or "") if readable else []
         rows = document_rows(entries, ours, self._texts, unread)
+        skipped = self._documents.skipped(principal, collection) if exists and collection else (0, [])
+        left_out = fill_template("skipped", self._texts, collection, *skipped)
         is_open = any(row.id == state.opened for row in rows if row.id)
         return {
-            self._table: document_list(rows, words or "", state.to_forget, self._texts),
+            self._table: document_list(rows, words or "", state.to_forget, self._texts) + left_out,
             self._state: state if is_open else replace(state, opened=""),
             self._side: gr.update(visible=is_open),
         }
