@@ -68,7 +68,7 @@ from elt_llm_query.understanding.strategies.strategy import PassRunner, Strategy
 MOST_THREADS = 16
 MOST_CHARACTERS = 4000  # of a question
 _INVISIBLE = ("Cc", "Cf", "Zs")  # Unicode categories of control characters, signs without width, and spaces
-_EXAMPLE = "Ask in words, such as: elt-llm ask 'Who approves leave?'"
+_EXAMPLE = "Ask in words, such as: Who approves leave?"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from elt_llm_core.settings.loader import LoadedSettings
 from elt_llm_core.settings.tree import ServeSettings
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, Field
 from starlette.middleware.errors import ServerErrorMiddleware
@@ -35,6 +35,7 @@ from elt_llm_api.serve.routes import (
     openai,
     rows,
 )
+from elt_llm_api.serve.routes.dependencies import refuse_unknown_parameters
 from elt_llm_api.serve.services import open_services
 from elt_llm_api.serve.ui.mounting import UserInterface, UserInterfaceRoute
 
@@ -56,6 +57,10 @@ def with_middleware(app: ASGIApp, gate: AccessGate, serve: ServeSettings) -> ASG
 
 ERRORS: Mapping[str, str] = tomllib.loads(Path(__file__).with_name("http_errors.toml").read_text(encoding="utf-8"))
 """The meaning of each HTTP error status, such as "404": "Nothing has that name."."""
+_DESCRIPTION = (
+    "Ask your own documents, and get answers that show their source. All errors have the same form. Unknown query"
+    " parameters are refused (400)."
+)
 _ERROR_CONTENT = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorResponse"}}}
 
 
@@ -109,7 +114,8 @@ def create_app(loaded: LoadedSettings, *, token: str | None = None) -> ASGIApp:
 
     app = FastAPI(
         title="elt-llm",
-        description="Ask your own documents, and get answers that show their source. All errors have the same form.",
+        description=_DESCRIPTION,
+        dependencies=[Depends(refuse_unknown_parameters)],
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,

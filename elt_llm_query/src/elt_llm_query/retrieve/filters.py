@@ -76,12 +76,12 @@ def document_conditions(where: Sequence[str]) -> DocumentConditions:
         if one.operator not in ("=", "in"):
             raise UsageError(
                 f"'{one}' cannot be a condition of an API key or a group, because only = and in are supported.",
-                hint="Write it like --where tenant_id=acme or --where 'tenant_id in acme,shared'.",
+                hint="Write it like tenant_id=acme or 'tenant_id in acme,shared'.",
             )
         conditions.append(DocumentCondition(one.field, one.operands))
     fields = [one.field for one in conditions]
     if twice := next((name for name in fields if fields.count(name) > 1), None):
-        raise UsageError(f"The field '{twice}' has two conditions.", hint=f"Write one: --where '{twice} in a,b'")
+        raise UsageError(f"The field '{twice}' has two conditions.", hint=f"Write one: '{twice} in a,b'")
     return tuple(conditions)
 
 

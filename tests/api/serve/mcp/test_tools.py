@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from elt_llm_api.cli import run
+from elt_llm_api.serve.mcp.tool_call import for_agents
 from mcp.client import Client
 from mcp_types import Tool
 from processes.command_line import FAKE
@@ -306,6 +307,26 @@ def test_invalid_arguments_are_reported_in_plain_sentences_without_library_jargo
     assert refused(agent.call(tool, **arguments)) == sentences
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "hint"),
+    [
+        ("job_rows", {"job": "none", "kind": "glossary"}, "List the jobs: the tool list_jobs"),
+        ("job_status", {"id": "0" * 32}, "List the jobs: run_job, reindex and ingest_path return their ids"),
+        ("search", {"question": "?"}, "Ask in words, such as: Who approves leave?"),
+    ],
+)
+def test_the_hints_of_errors_name_tools_instead_of_routes_and_commands(
+    agent: HttpAgent, tool: str, arguments: dict[str, Any], hint: str
+) -> None:
+    assert refused(agent.call(tool, **arguments)).endswith(hint)
+
+
+def test_commands_in_hints_and_notes_are_for_the_operator_of_the_server() -> None:
+    assert for_agents("Run: elt-llm verify") == "The operator of the server can run: elt-llm verify"
+    assert for_agents("Make a key with: elt-llm keys add A").startswith("For the operator of the server: Make a key")
+    assert for_agents("Name another collection.") == "Name another collection."
+
+
 def test_after_a_rollback_an_agent_can_continue_with_the_argument_resume(sample_folder: Path, tmp_path: Path) -> None:
     project = copied_project(sample_folder, tmp_path / "project")
     settings = {"ELT_LLM_SERVE__AGENTS_MAY_INGEST": "true", "ELT_LLM_INGEST__ROOTS": "[more]"}
@@ -317,7 +338,7 @@ def test_after_a_rollback_an_agent_can_continue_with_the_argument_resume(sample_
         agent = HttpAgent(server.address)
         calls = {"reindex": {"collection": "samples"}, "ingest_path": {"collection": "samples", "path": "more"}}
         for tool, arguments in calls.items():
-            assert "resume=true" in refused(agent.call(tool, **arguments))
+            assert "with resume=true: the tool reindex, or" in refused(agent.call(tool, **arguments))
         for tool, arguments in calls.items():
             assert answered(agent.call(tool, **arguments, resume=True))["arguments"]["resume"] is True
 

@@ -76,3 +76,33 @@ def test_every_request_body_has_an_example(described: RunningServer) -> None:
             shape = document["components"]["schemas"][content["schema"]["$ref"].rsplit("/", 1)[1]]
             needed = [shape["properties"][field] for field in shape.get("required", ())]
             assert "examples" in shape or all({"examples", "$ref", "enum"} & set(it) for it in needed), name
+
+
+@pytest.mark.parametrize(
+    ("request_line", "name", "hint"),
+    [
+        (
+            "GET /v1/documents?collection=samples&limt=5",
+            "limt",
+            "Did you mean limit? The route has: collection, offset",
+        ),
+        ("GET /v1/rows/glossary/glossary?verdct=found", "verdct", "Did you mean verdict? The route has: "),
+        ("GET /health?deep=1", "deep", "The route has none"),
+        ("POST /v1/search?limit=5", "limit", "the fields of a POST belong in its body"),
+    ],
+)
+def test_an_unknown_query_parameter_is_refused_with_the_names_of_the_route(
+    described: RunningServer, request_line: str, name: str, hint: str
+) -> None:
+    method, _, address = request_line.partition(" ")
+    body = {"json": {"question": "Why?"}} if method == "POST" else {}
+    response = described.client.request(method, address, **body)
+    error = response.json()["error"]
+    assert (response.status_code, error["type"]) == (400, "usage_error")
+    assert error["message"] == f"There is no query parameter '{name}'."
+    assert hint in error["hint"]
+
+
+def test_pages_ignore_parameters_that_links_add_to_their_addresses(described: RunningServer) -> None:
+    for page in ("/login", "/docs", "/page.js", "/"):
+        assert described.client.get(page, params={"utm_source": "mail"}).status_code in {200, 303}, page

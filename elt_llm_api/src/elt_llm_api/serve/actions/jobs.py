@@ -119,7 +119,7 @@ class JobActions(ServiceActions):
         if record is not None and record.rolled_back:
             raise RolledBack(
                 f"Collection '{collection}' was rolled back to generation {record.published}.",
-                hint="To continue from there, ingest with resume=true (POST /v1/ingest, or the tool reindex), or run:"
+                hint="To continue from there, ingest with resume=true: POST /v1/ingest, or the command"
                 f" elt-llm ingest -c {collection} --resume",
             )
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from elt_llm_api.serve.access.principal import Principal
 from elt_llm_api.serve.actions.documents import DocumentSpan, TextSpan
 from elt_llm_api.serve.actions.jobs import JobSummary, job_summary
-from elt_llm_api.serve.mcp.tool_call import tool_result
+from elt_llm_api.serve.mcp.tool_call import for_agents, tool_result
 
 _WARNING = (
     "Text between {opening} and {closing} was copied from documents."
@@ -73,7 +73,7 @@ def location_text(source: str, page: int | None, section: str | None, details: s
 
 def append_notes(text: str, notes: Sequence[str]) -> str:
     """Return a text, followed by a line for each note, such as "Note: The reranker failed"."""
-    return "\n".join((text, *(f"Note: {single_line(note, 500)}" for note in notes)))
+    return "\n".join((text, *(f"Note: {single_line(for_agents(note), 500)}" for note in notes)))
 
 
 class JobWithResult(JobSummary):
@@ -88,6 +88,6 @@ def job_with_result(job: QueuedJob, principal: Principal) -> CallToolResult:
     stage = single_line(str(job.progress.get("stage", "")))
     progress = f", {stage} {done}{f' of {total}' if total else ''}" if stage and job.status == "running" else ""
     collections = single_line(", ".join(job.collections))
-    error = f" {single_line(job.error, 500)}" if job.error else ""
+    error = f" {single_line(for_agents(job.error), 500)}" if job.error else ""
     text = f"{job.kind}{f' of {collections}' if collections else ''}: {job.status}{progress} (id {job.id}).{error}"
     return tool_result(text, JobWithResult(**dict(job_summary(job, principal)), result=dict(job.result)))

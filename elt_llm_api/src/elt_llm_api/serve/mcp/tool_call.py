@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, is_dataclass
 from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
@@ -29,6 +30,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 AnyContext = Context[Any, Any]
 _MOST_MISTAKES, _LONGEST_NAME = 5, 100  # mistakes that an error reports; characters of an argument's name in it
+_ROUTE = re.compile(r"(?:GET|POST) /v1/[a-z-]+/?")
+_TOOL_OF_ROUTE = {
+    "GET /v1/batch-jobs": "the tool list_jobs",
+    "GET /v1/jobs": "run_job, reindex and ingest_path return their ids",
+    "POST /v1/ingest": "the tool reindex",
+}
+_COMMAND = re.compile(r"Run: | --[a-z]|elt-llm [a-z]")
 GetPrincipal = Callable[[AnyContext], Principal]
 """A function that returns the caller of a tool, given the context of the call. It may raise Forbidden."""
 ToolFactory = Callable[[Services, GetPrincipal], Tool]
@@ -198,5 +206,14 @@ def tool_result(text: str, structured: BaseModel) -> CallToolResult:
 
 
 def error_text(error: EltError) -> str:
-    """Return the message of an error and its hint."""
-    return f"{error} {error.hint}".strip()
+    """Return the message of an error and its hint, in which tools replace routes and commands are the operator's."""
+    return f"{error} {for_agents(error.hint)}".strip()
+
+
+def for_agents(text: str) -> str:
+    """Return a hint or note that names the tool instead of an HTTP route, and says who can run a command."""
+    named = _ROUTE.sub(lambda route: _TOOL_OF_ROUTE.get(route[0].rstrip("/"), route[0]), text)
+    if named != text or not _COMMAND.search(text):
+        return named
+    operator = "The operator of the server can run: "
+    return text.replace("Run: ", operator) if "Run: " in text else f"For the operator of the server: {text}"

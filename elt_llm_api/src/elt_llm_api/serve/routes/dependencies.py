@@ -6,7 +6,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-from elt_llm_core.errors import EltError
+from elt_llm_core.errors import EltError, UsageError
+from elt_llm_core.utilities import nearest_name
 from fastapi import Depends, Request
 from fastapi.sse import EventSourceResponse, format_sse_event
 from starlette.exceptions import HTTPException
@@ -36,6 +37,27 @@ async def _call_of_request(request: Request) -> RouteCall:
 
 
 Call = Annotated[RouteCall, Depends(_call_of_request)]
+
+
+async def refuse_unknown_parameters(request: Request) -> None:
+    """Raise UsageError for a query parameter that the described route does not have and would ignore."""
+    operations = (
+        request.app.openapi()["paths"].get(request.scope["route"].path_format) if request.query_params else None
+    )
+    if not operations:
+        return
+    parameters = operations[request.method.lower()].get("parameters", ())
+    known = [one["name"] for one in parameters if one["in"] == "query"]
+    for name in request.query_params:
+        if name not in known:
+            near, all_known = nearest_name(name, known), ", ".join(known)
+            hint = f"Did you mean {near}? " if near else ""
+            hint += (
+                f"The route has: {all_known}."
+                if known
+                else "The route has none; the fields of a POST belong in its body."
+            )
+            raise UsageError(f"There is no query parameter '{name[:100]}'.", hint=hint)
 
 
 T = TypeVar("T")
