@@ -305,6 +305,16 @@ def test_a_mistake_in_a_profile_is_reported_with_its_line(tmp_path: Path) -> Non
         load_profile("mine", load_settings(None, {}, tmp_path))
 
 
+def test_a_profile_whose_values_contradict_those_of_the_settings_is_reported_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "config" / "profiles").mkdir(parents=True)
+    (tmp_path / "config" / "rag_config.yaml").write_text("query: {collection_budget_min: 5}\n")
+    (tmp_path / "config" / "profiles" / "tight.yaml").write_text("query:\n  collection_budget_max: 4\n")
+    with pytest.raises(
+        SettingsError, match=r"^config/profiles/tight\.yaml:1, together with the settings: .*: collection"
+    ):
+        load_profile("tight", load_settings(None, {}, tmp_path))
+
+
 @pytest.mark.parametrize(("name", "hint"), [("fsat", "Did you mean fast?"), ("zzz", "Known profiles: classic, ")])
 def test_an_unknown_profile_is_reported_with_the_most_similar_name(tmp_path: Path, name: str, hint: str) -> None:
     with pytest.raises(UsageError) as caught:

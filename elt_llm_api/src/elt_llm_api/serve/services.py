@@ -169,8 +169,6 @@ def _read_settings(loaded: LoadedSettings, version: int) -> ActiveSettings:
     # Files with other names, such as backup copies of an editor, are ignored.
     names = [name for name in profile_names(loaded) if _PROFILE_NAME.fullmatch(name)]
     profiles = {name: load_profile(name, loaded) for name in names}
-    for profile in profiles.values():
-        profile.apply_to(loaded.settings)
     prompts = load_prompts(loaded.config_dir, loaded.project)
     return ActiveSettings(loaded, profiles, load_aliases(loaded), prompts, version)
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from elt_llm_core.errors import UsageError
-from elt_llm_core.settings.loader import LoadedSettings, read_model, shown_path
-from elt_llm_core.settings.tree import Profile
+from elt_llm_core.settings.loader import LoadedSettings, Location, read_yaml, shown_path, validate_model
+from elt_llm_core.settings.tree import Profile, Settings
 from elt_llm_core.utilities import nearest_name
 
 
@@ -26,13 +27,28 @@ def load_profile(name: str, loaded: LoadedSettings) -> Profile:
         raise UsageError(f"{name!r} cannot be a profile's name: use only letters, digits, - and _")
     path = loaded.config_dir / "profiles" / f"{name}.yaml"
     if path.is_file():
-        return read_model(path, Profile, loaded.project)
+        shown_as = shown_path(path, loaded.project)
+        document = read_yaml(path, shown_as)
+        return check_profile(document.value, loaded.settings, document.origins, shown_as)
     if name in built_in_profiles():
         return built_in_profiles()[name]
     known = profile_names(loaded)
     meant = nearest_name(name, known)
     hint = f"Did you mean {meant}?" if meant else f"Known profiles: {', '.join(known)}."
     raise UsageError(f"There is no profile {name!r}: {shown_path(path, loaded.project)} does not exist.", hint=hint)
+
+
+def check_profile(
+    content: Mapping[str, Any], settings: Settings, origins: Mapping[Location, str], shown_as: str
+) -> Profile:
+    """Return the profile with this content. Raises SettingsError if it is invalid alone or together with the settings.
+
+    `origins` and `shown_as` are those of `validate_model`.
+    """
+    profile = validate_model(Profile, content, origins, shown_as)
+    together = {key: f"{place}, together with the settings" for key, place in origins.items()}
+    validate_model(Settings, profile.apply_to(settings).model_dump(mode="json"), together, shown_as)
+    return profile
 
 
 def profile_names(loaded: LoadedSettings) -> list[str]:

@@ -8,8 +8,7 @@ from typing import Any
 
 from elt_llm_consumer.export.text import write_atomically
 from elt_llm_core.errors import StoreError, UsageError
-from elt_llm_core.settings.loader import validate_model
-from elt_llm_core.settings.profiles import built_in_profiles, profile_names
+from elt_llm_core.settings.profiles import built_in_profiles, check_profile, profile_names
 from elt_llm_core.settings.template import profile_as_yaml
 from elt_llm_core.settings.tree import Profile
 from elt_llm_query.search import SearchResult
@@ -73,7 +72,7 @@ class ProfileActions(ServiceActions):
                 f"'{name}' is the name of {origin} profile.",
                 hint="Choose another name, or choose to replace the profile.",
             )
-        profile = validate_model(Profile, content, {}, f"profile {name}")
+        profile = check_profile(content, self._services.loaded.settings, {}, f"profile {name}")
         path = self._services.loaded.config_dir / "profiles" / f"{name}.yaml"
         try:
             write_atomically(path, profile_as_yaml(profile).encode())
@@ -99,7 +98,7 @@ class SearchTrial:
         If the request names no collections, those of `request.profile` are searched. Raises SettingsError for invalid
         keys, Forbidden, ServerOverloaded, and search errors.
         """
-        profile = validate_model(Profile, content, {}, "these settings")
+        profile = check_profile(content, self._services.loaded.settings, {}, "these settings")
         scope = await asyncio.to_thread(self._questions.scope, principal, request)
         async with self._one_at_a_time:
             return await self._services.workers.run(lambda _: self._search(scope, request, profile))
