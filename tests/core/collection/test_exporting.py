@@ -117,8 +117,9 @@ def test_an_export_replaces_an_existing_file_only_with_force(store: Store, expor
 
 def test_an_import_never_replaces_an_existing_collection(store: Store, exported: Path) -> None:
     before = store.database.rows("SELECT id FROM document_versions")
-    with pytest.raises(UsageError, match="already"):
+    with pytest.raises(UsageError, match="already") as refused:
         import_collection(store, exported, SilentListener())
+    assert "To keep both: elt-llm --data-dir DIR import FILE" in refused.value.hint
     assert store.database.rows("SELECT id FROM document_versions") == before
 
 

@@ -88,7 +88,8 @@ def _finished_import(store: Store, name: str, manifest: ExportManifest) -> Publi
         return None
     last = store.collections.last_run(record.id)
     if last is None or last.finished_at or last.command != IMPORT_COMMAND:
-        raise UsageError(f"There is already a collection '{name}'.", hint=f"To replace it: elt-llm drop {name}")
+        hint = f"To replace it: elt-llm drop {name}. To keep both: elt-llm --data-dir DIR import FILE"
+        raise UsageError(f"There is already a collection '{name}'.", hint=hint)
     row = store.generations.get(record.id, record.published) if record.published is not None else None
     if row is None or not _is_import_of(store, record, row, manifest):
         drop(store, name)

@@ -327,6 +327,21 @@ def test_commands_in_hints_and_notes_are_for_the_operator_of_the_server() -> Non
     assert for_agents("Name another collection.") == "Name another collection."
 
 
+def test_the_status_of_a_collection_counts_skipped_files_and_files_in_trouble(
+    sample_folder: Path, tmp_path: Path
+) -> None:
+    project = copied_project(sample_folder, tmp_path / "project")
+    (project / "more").mkdir()
+    (project / "more" / "plan.dwg").write_bytes(b"AC1015")
+    for number in range(21):
+        (project / "more" / f"{number}.txt").write_text("")
+    assert run(["ingest", "more", "-c", "samples"], EXTRACTIVE, project) == 0
+    with served(project, environment=EXTRACTIVE) as server:
+        text = text_of(HttpAgent(server.address).call("collection_status", collection="samples"))
+    assert "\nfiles skipped by the last ingest: 1\n" in text
+    assert "\nFiles in trouble, 20 of 21:\n" in text
+
+
 def test_after_a_rollback_an_agent_can_continue_with_the_argument_resume(sample_folder: Path, tmp_path: Path) -> None:
     project = copied_project(sample_folder, tmp_path / "project")
     settings = {"ELT_LLM_SERVE__AGENTS_MAY_INGEST": "true", "ELT_LLM_INGEST__ROOTS": "[more]"}

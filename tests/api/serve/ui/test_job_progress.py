@@ -69,6 +69,11 @@ def test_failed_rows_are_listed_with_the_remedy() -> None:
     assert lines[1:] == ["3 rows: 1 made now, 1 kept.", "Cup: No model answers. Start it."]
 
 
+def test_the_notes_of_a_job_that_are_not_listed_are_counted() -> None:
+    notes = [f"Note {number}." for number in range(7)]
+    assert shown("catalog", "done", result={**MADE, "failures": [], "notes": notes}).endswith("Further notes: 2.")
+
+
 def test_a_failed_job_shows_its_error() -> None:
     assert shown("ingest", "failed", error="The disk is full.").endswith("✗ failed.\n\nThe disk is full.")
 

@@ -178,7 +178,7 @@ def _ingest_result(result: Mapping[str, Any], texts: Texts) -> list[str]:
         f"{count} {texts.find(f'outcome.{status}', status)}" for status, count in result["counts"].items()
     )
     failed = [f"{file['path']}: {texts.say(file['reason'])}" for file in unread_files(result)]
-    return [f"{counts}.", *_first_failures(failed, texts), *map(texts.say, result["notes"])]
+    return [f"{counts}.", *_first_lines(failed, "job.more_failed", texts), *map(texts.say, result["notes"])]
 
 
 def _rows_result(result: Mapping[str, Any], texts: Texts) -> list[str]:
@@ -187,12 +187,13 @@ def _rows_result(result: Mapping[str, Any], texts: Texts) -> list[str]:
         return [texts("job.plan", **figures)]
     counts = texts("job.rows", rows=result["rows"], made=result["made"], kept=result["kept"])
     failed = [f"{one['name']}: {texts.say(one['reason'])} {texts.say(one['hint'])}" for one in result["failures"]]
-    return [counts, *_first_failures(failed, texts), *map(texts.say, result["notes"][:_MOST_LISTED])]
+    notes = _first_lines([texts.say(note) for note in result["notes"]], "job.more_notes", texts)
+    return [counts, *_first_lines(failed, "job.more_failed", texts), *notes]
 
 
-def _first_failures(failed: list[str], texts: Texts) -> list[str]:
-    more = len(failed) - _MOST_LISTED
-    return [*failed[:_MOST_LISTED], *([texts("job.more_failed", count=more)] if more > 0 else [])]
+def _first_lines(lines: list[str], more: str, texts: Texts) -> list[str]:
+    left_out = len(lines) - _MOST_LISTED
+    return [*lines[:_MOST_LISTED], *([texts(more, count=left_out)] if left_out > 0 else [])]
 
 
 @dataclass

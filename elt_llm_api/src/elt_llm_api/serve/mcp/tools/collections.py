@@ -112,18 +112,20 @@ async def collection_status(
         being_written=description.being_written,
         calibrations={one.profile: one.state for one in description.calibrations},
     )
-    return tool_result(_status_text(status), status)
+    return tool_result(_status_text(status, len(description.status.files_in_trouble)), status)
 
 
-def _status_text(status: CollectionStatusResult) -> str:
+def _status_text(status: CollectionStatusResult, troubled: int) -> str:
     lines = [
         f"{status.collection}: {status.health}{', being written' if status.being_written else ''}",
         _size_text(status),
         f"generation {status.generation or '-'} of {status.published_at or '-'}, last run {status.last_run or '-'}",
         f"embedding {status.embedding}, chunker {status.chunker}",
     ]
+    lines += [f"files skipped by the last ingest: {status.skipped}"] if status.skipped else []
     problems = [f"{file.outcome} {file.path}: {file.reason}" for file in status.files_in_trouble[:20]]
-    return "\n".join([*lines, fence_texts([("Files in trouble:", "\n".join(problems))])] if problems else lines)
+    head = f"Files in trouble, {len(problems)} of {troubled}:"
+    return "\n".join([*lines, fence_texts([(head, "\n".join(problems))])] if problems else lines)
 
 
 @mcp_tool("Neighbours in an enterprise model")

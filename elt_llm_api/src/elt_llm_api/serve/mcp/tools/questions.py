@@ -290,4 +290,6 @@ def _quote_check_text(check: QuoteCheck) -> str:
         (f"Differs ({one.kind}); the quote, then the document:", f"{one.quote}\n{one.document}")
         for one in check.differences[:_MOST_DIFFERENCES]
     ]
-    return f"Not verbatim; the nearest text has {check.shared:.0%} of the quote's words.\n\n{fence_texts(parts)}"
+    more = len(check.differences) - _MOST_DIFFERENCES
+    cut = f" {more} further differences are only in the structured result." if more > 0 else ""
+    return f"Not verbatim; the nearest text has {check.shared:.0%} of the quote's words.{cut}\n\n{fence_texts(parts)}"
