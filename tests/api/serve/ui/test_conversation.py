@@ -29,6 +29,7 @@ def test_a_question_is_shown_as_stopped_if_the_user_asks_the_next_question_befor
         handler, question = ConversationHandler(services, load_texts("en")), AskRequest(question=QUESTION)
         overtaken = handler.ask(LOCAL, "browser", question, ConversationState())
         waiting = await anext(overtaken)
+        assert handler.pending.is_running("browser"), "an earlier answer that ends now shows no button Ask"
         first = asyncio.ensure_future(_all(overtaken))
         await asyncio.sleep(0)  # the first question starts
         second = await _all(handler.ask(LOCAL, "browser", question, waiting))
