@@ -57,10 +57,6 @@ def with_middleware(app: ASGIApp, gate: AccessGate, serve: ServeSettings) -> ASG
 
 ERRORS: Mapping[str, str] = tomllib.loads(Path(__file__).with_name("http_errors.toml").read_text(encoding="utf-8"))
 """The meaning of each HTTP error status, such as "404": "Nothing has that name."."""
-_DESCRIPTION = (
-    "Ask your own documents, and get answers that show their source. All errors have the same form. Unknown query"
-    " parameters are refused (400)."
-)
 _ERROR_CONTENT = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorResponse"}}}
 
 
@@ -114,8 +110,7 @@ def create_app(loaded: LoadedSettings, *, token: str | None = None) -> ASGIApp:
 
     app = FastAPI(
         title="elt-llm",
-        description=_DESCRIPTION,
-        dependencies=[Depends(refuse_unknown_parameters)],
+        description="Ask your own documents, and get answers that show their source. All errors have the same form.",
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
@@ -132,7 +127,7 @@ def create_app(loaded: LoadedSettings, *, token: str | None = None) -> ASGIApp:
     add_error_handlers(app)
     app.openapi = cache(partial(_openapi_document, app))  # type: ignore[method-assign]  # the way that FastAPI documents
     for module in (ask, conversations, collections, documents, jobs, rows, openai, health, index, login):
-        app.include_router(module.router)
+        app.include_router(module.router, dependencies=[Depends(refuse_unknown_parameters)])
     tools = mount_tools(app, services)
     app.router.routes.append(UserInterfaceRoute(interface))
     return with_middleware(app, app.state.gate, serve)

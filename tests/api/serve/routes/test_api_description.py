@@ -95,8 +95,7 @@ def test_an_unknown_query_parameter_is_refused_with_the_names_of_the_route(
     described: RunningServer, request_line: str, name: str, hint: str
 ) -> None:
     method, _, address = request_line.partition(" ")
-    body = {"json": {"question": "Why?"}} if method == "POST" else {}
-    response = described.client.request(method, address, **body)
+    response = described.client.request(method, address, json={"question": "Why?"} if method == "POST" else None)
     error = response.json()["error"]
     assert (response.status_code, error["type"]) == (400, "usage_error")
     assert error["message"] == f"There is no query parameter '{name}'."

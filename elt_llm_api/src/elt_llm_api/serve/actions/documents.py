@@ -111,10 +111,7 @@ class DocumentActions(ServiceActions):
         return sorted(entries, key=lambda entry: (entry.source, entry.part))
 
     def skipped(self, principal: Principal, collection: str) -> tuple[int, list[dict[str, str]]]:
-        """Return the number of files that the last ingest skipped, and the first of them, as in `CollectionStatus`.
-
-        A caller with conditions gets none, because nothing records whose they are. Raises Forbidden.
-        """
+        """Return `skipped` and `skipped_files` of `CollectionStatus`; none for a caller with conditions."""
         record = self._services.record(principal, collection)
         report = {} if principal.conditions_of(collection) else self._services.store.collections.last_report(record.id)
         return report.get("skipped", 0), report.get("skipped_files", [])

@@ -211,7 +211,7 @@ def error_text(error: EltError) -> str:
 
 
 def for_agents(text: str) -> str:
-    """Return a hint or note that names the tool instead of an HTTP route, and says who can run a command."""
+    """Return a hint or note with the tool in place of an HTTP route, and with the operator as who can run a command."""
     named = _ROUTE.sub(lambda route: _TOOL_OF_ROUTE.get(route[0].rstrip("/"), route[0]), text)
     if named != text or not _COMMAND.search(text):
         return named
