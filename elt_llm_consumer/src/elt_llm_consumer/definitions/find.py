@@ -309,6 +309,7 @@ _LINE_ENTRIES: Final = {
         r"(?:[-*+•–]\s+)?(?P<mark>\*\*|__)\s?(?P<term>[^*_|\n]{1,80}?)[:.]?(?P=mark)\s{0,3}(?:[:–—=-]|means\b)"
     ),
     "run in": re.compile(r"(?:[-*+•–]\s+)?(?P<mark>\*\*|__|\*)(?P<term>[^*_|\n]{1,80})(?P=mark)\s{1,3}(?=[^\W\d_])"),
+    "field": re.compile(r":(?P<term>[^\s:][^:\n]{0,60}):(?:\s|$)"),
     "sign": re.compile(r"[$§►▶→◆]\s{1,9}(?P<term>\S[^\n]{0,80}?)(?:\s[Ss]ee:.*)?$"),
     "row": re.compile(
         r"\|?\s{0,9}(?P<term>[^|\s][^|\n]{0,79}?)\s{0,200}\|\s{0,200}(?P<body>[^|\s][^|\n]{9,2000}?)\s{0,200}\|?$"

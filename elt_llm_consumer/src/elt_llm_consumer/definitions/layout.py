@@ -106,7 +106,8 @@ class DocumentLayout:
             if found and section.start < found[-1][1]:
                 continue
             if self.announces(section.title):
-                later = (one.start for one in sections[number + 1 :] if one.level <= section.level)
+                following = (one for one in sections[number + 1 :] if one.level <= section.level)
+                later = (one.start for one in following if not _is_letter(one.title))
                 end = next(later, len(self.text))
                 found.append((section.start, min(end, self._next_of_series(section.start) or end)))
         return tuple(found or self._unmarked_regions() or self._indented_regions())
@@ -116,7 +117,8 @@ class DocumentLayout:
 
         Such a heading is a short separate line, or starts a paragraph and belongs to a series: "1.Definitions".
         """
-        ends = [*(piece.start for piece in self._plain_pieces if piece.kind == "heading"), len(self.text)]
+        headings = (one for one in self._plain_pieces if one.kind == "heading" and not _is_letter(one.text))
+        ends = [*(one.start for one in headings), len(self.text)]
         found = list[tuple[int, int]]()
         for line in self.lines:
             if not self.announces(line.text.strip("#= ")):
@@ -261,6 +263,11 @@ class DocumentLayout:
                 or (often[_DIGITS.sub("#", line.text.casefold())] >= _OFTEN and len(line.text) < _MAX_HEADER_LENGTH)
             )
         )
+
+
+def _is_letter(title: str) -> bool:
+    """Return whether a title is one letter, above the terms of a glossary that begin with it."""
+    return len(title.strip(" #=*_.-–—")) == 1
 
 
 def _is_one_of_several(title: str, sections: Sequence[Section]) -> bool:
