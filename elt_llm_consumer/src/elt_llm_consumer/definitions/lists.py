@@ -15,7 +15,7 @@ from elt_llm_core.text.normalise import fold
 from elt_llm_consumer.definitions.abbreviations import is_short_form, long_form
 from elt_llm_consumer.definitions.defining_sentences import gives_meaning
 from elt_llm_consumer.definitions.definition import DefinitionDraft
-from elt_llm_consumer.definitions.layout import DocumentLayout, TextLine, marker_style, one_line, trim_definition, trim_span
+from elt_llm_consumer.definitions.layout import DocumentLayout, TextLine, marker_style, one_line, trim_definition
 from elt_llm_consumer.definitions.subject import (
     QUOTED_TERM,
     distinguishes,
@@ -256,12 +256,8 @@ class EntryReader:
     def _at(self, line: TextLine, begin: int, end: int, body: int, way: str) -> tuple[tuple[int, int], int, str] | None:
         term = line.text[begin:end]
         marked = way.endswith("marked") and self._layout.in_region(line.start)
-        if (
-            not (marked or any(map(str.isalpha, term)))
-            or _GENERIC.match(term)
-            or body >= len(line.text)
-            or _NOTE.match(line.text)
-        ):
+        lettered = marked or any(map(str.isalpha, term))
+        if not lettered or _GENERIC.match(term) or body >= len(line.text) or _NOTE.match(line.text):
             return None
         return (line.start + begin, line.start + end), line.start + body, way
 
@@ -314,16 +310,11 @@ class EntryReader:
         below = lines[number + 1] if number + 1 < len(lines) else None
         if below and line.apart and below.apart and line.text.endswith(":") and self._layout.in_region(line.start):
             line = replace(line, end=line.end - 1, text=line.text[:-1])  # "Dataset:" above its paragraph
-        if (
-            below is None
-            or not self.is_alone(line)
-            or self._goes_on(lines, number)
-            or below.start in self._layout.heading_lines
-        ):
+        if below is None or not self.is_alone(line) or self._goes_on(lines, number):
             return None
         # In the indented text below a term, a tab is only a wide blank.
         is_row = self._layout.is_row(below) and (below.indent <= line.indent or "|" in below.text)
-        if is_row or _ENTRY_NOTE.match(below.text):
+        if is_row or below.start in self._layout.heading_lines or _ENTRY_NOTE.match(below.text):
             return None
         term = _bare_term(line)
         colon = _MARKDOWN_BODY.match(below.text)
@@ -469,20 +460,15 @@ def find_in_lists(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
 
 
 def _page_drafts(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
-    """Yield the definition on a page about one term: its title is the term, its first paragraph the meaning.
-
-    Only pages in a folder such as "glossary" are read so.
-    """
+    """Yield the definition on a page in a folder "glossary": its title is the term, its first paragraph the meaning."""
     folders = layout.document.source.replace("_", " ").split("/")[:-1]
-    first = layout.document.outline.sections[:1]
-    if layout.regions or not first or first[0].start or not any(map(layout.announces, folders)):
-        return
-    entries, lines = EntryReader(layout), layout.lines
-    term = trim_span(layout.text, lines[0].end - len(lines[0].text.lstrip("#= ")), lines[0].end)
+    lines, titled = layout.lines, any(one.start == 0 for one in layout.document.outline.sections)
     below = next((place for place, line in enumerate(lines) if line.start not in layout.heading_lines), 0)
-    if below and entries.is_term(layout.text[slice(*term)]) and not marker_style(lines[below].text):
-        end = lines[entries.last_line(lines, below)].end
-        yield DefinitionDraft(term, trim_definition(layout.text, lines[below].start, end), "list", 0.9)
+    if titled and below and not layout.regions and any(map(layout.announces, folders)):
+        entries, start = EntryReader(layout), lines[0].end - len(lines[0].text.lstrip("#= "))
+        if entries.is_term(layout.text[start : lines[0].end]) and not marker_style(lines[below].text):
+            body = trim_definition(layout.text, lines[below].start, lines[entries.last_line(lines, below)].end)
+            yield DefinitionDraft((start, lines[0].end), body, "list", 0.9)
 
 
 def _unsplit_drafts(layout: DocumentLayout) -> Iterator[DefinitionDraft]:

@@ -104,6 +104,7 @@ def _first_known(names: Sequence[str], known: frozenset[str]) -> int | None:
     return next((place for place, name in enumerate(names) if name in known), None)
 
 
+# A heading such as "Property: access rights", which is another name of the thing.
 _LABELLED = re.compile(r"[^\W\d_]{1,20}: (?P<name>\S[^\n]{0,80})")
 _PAGE_EDGES = 1000  # maximum characters of a page footer and the next page header together
 _BETWEEN_NAMES = re.compile(r"[;\n]|<br\s?/?>")
@@ -119,8 +120,7 @@ class DefinitionTables:
         self._headers = TableHeaders(settings)
         self._likely = dict[tuple[str, ...], DefinitionColumns]()
         self._heads: list[tuple[str, ...]] = []
-        self._named: Sequence[tuple[int, int]] = ()
-        """The cells of the first row of the current table, if they are two."""
+        self._named: Sequence[tuple[int, int]] = ()  # the first row of the current table, if it has two cells
 
     def drafts(self) -> list[DefinitionDraft]:
         """Return the definitions in tables, in order. A row with an empty first cell continues the row above."""
@@ -172,19 +172,12 @@ class DefinitionTables:
         return columns
 
     def _of_record(self, cells: Sequence[tuple[int, int]], line: TextLine) -> Iterator[DefinitionDraft]:
-        """Yield the definition in a row "Definition: | ..." of a table about one thing, which its first row names.
-
-        The heading above the table is another name: "Property: access rights" is access rights.
-        """
-        text = self._layout.text
-        if len(cells) != 2 or not self._named or not _DEFINITION.fullmatch(_names([text[slice(*cells[0])]])[0]):
-            return
-        above = self._layout.document.outline.section_path(line.start)[-1:]
-        name = self._named[1]
-        if cells == self._named or not one_line(text[slice(*name)]) or not one_line(text[slice(*cells[1])]):
-            return
-        aliases = tuple(found["name"] for one in above if (found := _LABELLED.fullmatch(one)))
-        yield DefinitionDraft(name, cells[1], "table", 1.0, aliases=aliases)
+        """Yield the definition in a row "Definition: | ..." of a table about one thing, which its first row names."""
+        label, *body = (one_line(self._layout.text[slice(*cell)]) for cell in cells)
+        if len(body) == 1 and body[0] and self._named not in ((), cells) and _DEFINITION.fullmatch(_names([label])[0]):
+            above = self._layout.document.outline.section_path(line.start)[-1:]
+            aliases = tuple(found["name"] for one in above if (found := _LABELLED.fullmatch(one)))
+            yield DefinitionDraft(self._named[1], cells[1], "table", 1.0, aliases=aliases)
 
     def _headless(self, line: TextLine, cells: Sequence[tuple[int, int]]) -> DefinitionColumns | None:
         """Return the columns of a two-column table without headers that is in a definition section, or None."""
