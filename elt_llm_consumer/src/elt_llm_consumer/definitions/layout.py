@@ -37,7 +37,7 @@ _PAGE_LINE: Final = pattern("page_line")
 # Possessive quantifiers, because dots and spaces can be divided among the groups in very many ways.
 _CONTENTS = re.compile(r"(?>(?:\s{0,3}+\.){3,200})\s{0,9}+\d{1,4}\s{0,9}+$|[^|]\|\s{0,9}+\d{1,4}\s{0,9}+$")
 _RULE_LINE = re.compile(r"[\s|:+=~*_^-]+$")
-_LETTER = re.compile(r"[\W_]{0,9}[^\W_][\W_]{0,9}")  # a heading of one letter, above the terms that begin with it
+_LETTER = re.compile(r"[\W_]{0,9}[^\W_][\W_]{0,9}")  # a heading of one letter, above terms
 _EDGE = 2  # number of lines at the top and at the bottom of a page that may be page headers or footers
 _MAX_HEADER_LENGTH = 120  # characters of a page header or footer
 _OFTEN = 3  # minimum number of pages on which a header or footer is repeated
