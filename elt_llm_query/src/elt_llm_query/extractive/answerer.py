@@ -253,10 +253,7 @@ def drop_other_rows(question: ParsedQuestion, scored: Scored) -> list[ScoredSent
 
 
 def _named_labels(question: ParsedQuestion, scored: Scored) -> set[str]:
-    """Return the folded first cells of rows that the question names, without those within a longer one.
-
-    A month in full, such as October, also names the row of its abbreviation.
-    """
+    """Return the folded first cells of rows that the question names ("Oct" for October), except within a longer one."""
     text = fold(question.text)
     for name, *short in load_language(question.language).months:
         text = " ".join((text, *map(fold, short))) if re.search(rf"\b{fold(name)}\b", text) else text

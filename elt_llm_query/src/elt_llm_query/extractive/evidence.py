@@ -325,8 +325,7 @@ def _names_and_years(question: ParsedQuestion) -> set[str]:
 def _numbers_apart(
     question: ParsedQuestion, chosen: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]
 ) -> float:
-    headed = " ".join(_with_headings(sentence, chunks[sentence.candidate.chunk]) for sentence in chosen)
-    text = without_separators(headed)
+    text = without_separators(" ".join(_with_headings(one, chunks[one.candidate.chunk]) for one in chosen))
     asked = _asking_sentence(question)
     numbers = numbers_of(asked)
     ranged = numbers_in_ranges(fold(asked), text)

@@ -218,20 +218,18 @@ def _is_announced(before: Sequence[TextPiece], piece: TextPiece) -> bool:
 
 
 def _ends_inner_list(items: Sequence[TextPiece], text: str, piece: TextPiece, outer: str) -> bool:
-    """Return whether the next item belongs to the outer list.
+    """Return whether the next item belongs to the outer list: it is indented less, or "and" or "or" joined the last.
 
-    It is indented less, or "and" or "or" joined the last two, or its number is the next of the outer list and not of
-    the inner one. Lists of web pages are read without indentation. `outer` is the item that announces the list, if any.
+    Or its number goes on the outer list alone. Lists of web pages have no indentation. `outer` announces the list.
     """
     joined = len(items) > 1 and bool(_JOINT.search(items[-2].text)) and _ends_sentence(items[-1])
     above, last, own = (_NUMBER.match(one) for one in (outer, items[-1].text, piece.text))
     resumed = _follows(above, own) and not _follows(last, own)
-    less = _indentation(text, piece) < _indentation(text, items[0])
-    return less or resumed or (joined and piece.text[0] == outer[0])
+    resumed |= joined and piece.text[0] == outer[0]
+    return resumed or _indentation(text, piece) < _indentation(text, items[0])
 
 
 def _follows(number: re.Match[str] | None, following: re.Match[str] | None) -> bool:
-    """Return whether both are numbers of items, and the second is the next after the first."""
     return number is not None and following is not None and int(following[1]) == int(number[1]) + 1
 
 
