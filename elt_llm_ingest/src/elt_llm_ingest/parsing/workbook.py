@@ -59,14 +59,13 @@ class NumberFormat(NamedTuple):
     after: str = "%"
 
     def text(self, value: float) -> str:
-        """Return a number as displayed, but with its cents or, of a percentage, with all digits if few: 12.5%, 33%."""
-        places = min(self.places, _MOST_PLACES)
-        if self.after != "%":
-            cents = 2 if round(value, 2) % 1 else 0
-            return f"{'-' * (value < 0)}{self.before}{abs(value):,.{max(places, cents)}f}{self.after}"
-        number = Decimal(format(value, ".15g")).scaleb(2).normalize()
+        """Return a number as displayed, but with its cents, and with all digits if they are few: 12.5%, 33%, $0.0035."""
+        percent = self.after == "%"
+        number = Decimal(format(value, ".15g")).scaleb(2 if percent else 0).normalize()
         exact = -int(number.as_tuple().exponent) if len(number.as_tuple().digits) <= _MOST_EXACT_DIGITS else 0
-        return f"{number.quantize(Decimal(1).scaleb(-max(places, exact)), context=_UNBOUNDED):f}%"
+        places = max(min(self.places, _MOST_PLACES), exact, 0 if percent or number == number.to_integral_value() else 2)
+        digits = abs(number).quantize(Decimal(1).scaleb(-places), context=_UNBOUNDED)
+        return f"{'-' * (number < 0)}{self.before}{digits:{'' if percent else ','}f}{self.after}"
 
 
 @dataclass
