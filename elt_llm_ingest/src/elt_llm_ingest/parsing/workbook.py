@@ -59,7 +59,7 @@ class NumberFormat(NamedTuple):
     after: str = "%"
 
     def text(self, value: float) -> str:
-        """Return a number as displayed, but with its cents, and with all digits if they are few: 12.5%, 33%, $0.0035."""
+        """Return a number as displayed, but with its cents, and all digits if they are few: 12.5%, 33%, $0.0035."""
         percent = self.after == "%"
         number = Decimal(format(value, ".15g")).scaleb(2 if percent else 0).normalize()
         exact = -int(number.as_tuple().exponent) if len(number.as_tuple().digits) <= _MOST_EXACT_DIGITS else 0
