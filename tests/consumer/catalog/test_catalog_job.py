@@ -94,6 +94,11 @@ def test_a_catalog_has_a_row_for_each_entity_and_for_each_defined_term_that_matc
     }
 
 
+def test_an_entity_that_only_a_heading_names_is_known_to_the_texts() -> None:
+    cell = row_of(result_of(context("# Rules\n\n## Team\n\nFifteen may play.\n")), "Team").cells["source"]
+    assert (cell.value, cell.evidence[-1].quote) == ("BOTH", "Fifteen may play.")
+
+
 def test_definitions_are_joined_to_entities_by_name_or_alias_and_the_reason_is_given() -> None:
     result = result_of(context())
     club, bin_ = (row_of(result, name).cells["formal_definition"] for name in ("Member Club", "Sin Bin"))

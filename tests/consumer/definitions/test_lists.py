@@ -389,3 +389,48 @@ def test_services_in_bold_before_a_full_stop_are_not_terms() -> None:
     text = "# Services\n\n- **Design.** Making plans for members.\n\n- **Repair.** Mending tools that are broken.\n"
     assert terms_in(text) == []
     assert terms_in(text.replace(".**", "**:")) == ["Design", "Repair"]
+
+
+def test_a_short_form_in_brackets_may_follow_a_term_in_bold() -> None:
+    text = "# Glossary\n\n* **Cross-Site Scripting** (XSS) - A weakness of pages.\n* **Allowlist** - A list of data.\n"
+    first, second = definitions_in(text)
+    assert (first.term, first.abbreviation, first.text) == ("Cross-Site Scripting", "XSS", "A weakness of pages.")
+    assert second.term == "Allowlist"
+
+
+def test_any_phrase_may_follow_a_term_in_bold_that_starts_an_entry_of_a_glossary() -> None:
+    text = "# Glossary\n\n* **accredited** Officially authorized to act.\n\n* **asset** [Strategy] Any resource.\n"
+    assert defined(text) == [("accredited", "Officially authorized to act."), ("asset", "[Strategy] Any resource.")]
+    assert not defined("# Rules\n\n* **accredited** Officially authorized to act.\n")
+    assert not defined("# Glossary\n\n**1.2** The following definitions apply throughout this Agreement:\n")
+
+
+def test_a_colon_may_end_the_line_of_a_term_above_its_paragraph() -> None:
+    text = "# III. Definitions\n\nLife cycle:\n\nThe stages of research are passed in turn.\n\n# IV. Policy\n\nText.\n"
+    assert defined(text) == [("Life cycle", "The stages of research are passed in turn.")]
+
+
+def test_headings_of_one_letter_do_not_end_a_glossary() -> None:
+    text = (
+        "## Glossary\n\n## A\n\n**Ash** - a tree.\n\n## B\n\n**Beech** - another tree.\n\n## Fees\n\n**Fee** - ten.\n"
+    )
+    assert defined(text) == [("Ash", "a tree."), ("Beech", "another tree.")]
+
+
+def test_the_first_paragraph_of_a_page_in_a_glossary_folder_defines_its_title() -> None:
+    page = "# Drain\n\nThe safe removal of Pods.\n\nIt ends all of them.\n"
+    pages = corpus_of({"docs/glossary/drain.md": page, "docs/guide/drain.md": page})
+    found = find_definitions(pages)
+    assert [(one.term, one.text, one.evidence.source) for one in found] == [
+        ("Drain", "The safe removal of Pods.", "docs/glossary/drain.md")
+    ]
+
+
+def test_the_roles_of_restructured_text_are_not_part_of_a_definition() -> None:
+    text = "Glossary\n========\n\n.. glossary::\n\n   view\n     An object of the :term:`request` that is shown.\n"
+    assert ("view", "An object of the request that is shown.") in defined(text)
+
+
+@pytest.mark.parametrize("heading", ["Definitions and Explanatory Notes", "Concepts, definitions and sources"])
+def test_a_heading_may_join_definitions_with_notes_and_sources(heading: str) -> None:
+    assert defined(f"# {heading}\n\n**Week**\n\nSeven days of work.\n") == [("Week", "Seven days of work.")]

@@ -173,3 +173,12 @@ def test_the_rows_of_a_wide_glossary_without_their_empty_cells_keep_their_column
         ("Weir", "Low wall across a river.", "", ("Sill",)),
         ("Flow Meter", "Measures water.", "FM", ()),
     ]
+
+
+def test_the_row_with_the_definition_of_a_table_about_one_thing_defines_what_the_first_row_names() -> None:
+    text = (
+        "# Property: access rights\n\nRDF Property: | dct:accessRights\nDefinition: | A statement on access.\n"
+        "Range: | dct:RightsStatement\n\n# Fees\n\nDefinition: | A sum.\nNote: | None\n"
+    )
+    (found,) = definitions_in(text)
+    assert (found.term, found.text, found.aliases) == ("dct:accessRights", "A statement on access.", ("access rights",))

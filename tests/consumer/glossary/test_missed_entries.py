@@ -136,3 +136,10 @@ def test_a_single_missed_entry_is_reported_too() -> None:
 def test_alphabetical_terms_in_bold_before_a_sentence_count_as_glossary_entries() -> None:
     text = "# Trees\n\n" + "\n\n".join(f"**{name}** grows here in summer." for name in NAMES)
     assert _missed(text) == (list(NAMES), 5, True)
+
+
+def test_terms_in_brackets_and_between_colons_that_were_not_read_are_reported() -> None:
+    bracket = "# Board\n\nOne third shall be officials who, when they are appointed, are elected (the “Officials”).\n"
+    assert _missed(bracket)[0] == ["Officials"]
+    fields = "".join(f":{name}: n.\n\nA tree of some kind.\n\n" for name in ("ash", "beech", "elm", "fir", "oak"))
+    assert _missed(f"# Trees\n\n{fields}")[0] == ["ash", "beech", "elm", "fir", "oak"]

@@ -16,10 +16,10 @@ from elt_llm_ingest.parsing.workbook import (
     MAX_CELLS,
     CellFormats,
     CellValue,
+    NumberFormat,
     formula_lines,
     ods_extent,
     open_workbook,
-    percent_text,
     xlsx_extent,
     xlsx_formulas,
 )
@@ -479,12 +479,21 @@ def test_struck_out_cells_columns_and_words_of_an_ods_workbook_are_not_read_and_
         (15, r"0\%", "15"),
         (0.15, "[<1]0%;0.0", "0.15"),
         (0.15, "0.0%[$-409]", "15.0%"),
-        (1234.5, "[$£-809]#,##0.00", "1234.5"),
+        (1234.5, "[$£-809]#,##0.00", "£1,234.50"),
+        (-1234.5, '"$"#,##0_);[Blue]("$"#,##0)', "-$1,234.50"),
+        (1234567, '_-* #,##0.00 "€"_-;-* #,##0.00 "€"_-', "1,234,567.00 €"),
+        (5, "[$EUR] 0", "EUR 5"),
+        (0.0035, '"$"0.00', "$0.0035"),
+        (1e300, '"$"0.00', f"$1{',000' * 100}.00"),
+        (1234567, '"$"#,##0,', "1234567"),
+        ("none", "[$£-809]#,##0.00", "none"),
         ("15 % of fees", "0%", "15 % of fees"),
         (True, "0%", "TRUE"),
     ],
 )
-def test_a_percentage_in_a_workbook_is_read_as_displayed(tmp_path: Path, value: Value, code: str, text: str) -> None:
+def test_percentages_and_amounts_of_money_in_a_workbook_are_read_as_displayed(
+    tmp_path: Path, value: Value, code: str, text: str
+) -> None:
     needs("openpyxl")
     import openpyxl
 
@@ -522,5 +531,5 @@ def test_a_percentage_in_an_ods_workbook_is_read_as_displayed(
 
 @given(st.floats(allow_nan=False, allow_infinity=False).filter(lambda it: abs(it) < 1e300), st.integers(0, 99))
 def test_a_percentage_is_within_half_of_its_last_digit(number: float, places: int) -> None:
-    read = float(percent_text(number, places).removesuffix("%"))
+    read = float(NumberFormat(places).text(number).removesuffix("%"))
     assert read == pytest.approx(100 * number, rel=1e-14, abs=0.5000001 * 10 ** -min(places, 15))

@@ -69,6 +69,7 @@ def test_a_number_in_the_question_that_no_sentence_contains_is_evidence_against_
     assert _evidence(asked, "The loan is 30 days because shelves are full.").numbers_apart == 0.5
     of_another_sentence = "We are 28 people. For how many days is the loan?"
     assert _evidence(of_another_sentence, "The loan is 30 days.").numbers_apart == 0.0
+    assert _evidence("Who gave 150,000 dollars?", "The mayor gave $150,000.00.").numbers_apart == 0.0
 
 
 def test_names_in_the_question_that_no_sentence_contains_together_are_evidence_against_answering() -> None:

@@ -44,6 +44,9 @@ from elt_llm_query.understanding.question import parse_question
         ("What time does the hall open?", "The hall is open from 24 May.", False),
         ("À quelle heure ferme la salle ?", "La salle est fermée le 24 mai.", False),
         ("À quelle heure ferme la salle ?", "La salle ferme à 18 h 30.", True),
+        ("When is the hall open?", "You may book the hall.", False),
+        ("When is the hall open?", "The hall is open from May.", True),
+        ("What time does the hall open?", "The hall opens on Mondays at 0950.", True),
         ("Quand ferme la salle ?", "La salle ferme le 24 mars.", True),
         ("¿Cuándo abre la sala?", "La sala abre el 3 de mayo.", True),
         ("¿Quién firma?", "Firma la persona mayor.", True),
@@ -54,6 +57,12 @@ from elt_llm_query.understanding.question import parse_question
 )
 def test_a_value_of_the_kind_that_the_question_expects_is_recognised(question: str, sentence: str, held: bool) -> None:
     assert (expected_value_score(parse_question(question), sentence) >= 0.7) is held
+
+
+def test_a_deadline_after_an_event_answers_when_but_not_on_which_day() -> None:
+    deadline = "Collect the book in the week after the notice."
+    assert expected_value_score(parse_question("By when must I collect a book?"), deadline) == 1.0
+    assert expected_value_score(parse_question("On which weekday is the hall swept?"), deadline) < 0.7
 
 
 def test_rule_numbers_and_codes_are_not_taken_for_the_number_that_a_question_asks_for() -> None:

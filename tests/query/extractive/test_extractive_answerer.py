@@ -147,6 +147,12 @@ def test_only_the_table_row_that_the_question_names_is_quoted() -> None:
     assert [citation.excerpt for citation in answer.citations] == ["| Fridge B | fish |"]
 
 
+def test_a_month_in_full_names_the_table_row_of_its_abbreviation() -> None:
+    gifts = "| Month | Gifts |\n|---|---|\n| Sep | 31 books |\n| Oct | 52 books |\n| Nov | 40 books |\n"
+    answer = make_answerer(abstain=False).answer("How many gifts came in October?", [make_chunk(gifts)])
+    assert [citation.excerpt for citation in answer.citations] == ["| Oct | 52 books |"]
+
+
 def test_both_table_rows_that_a_question_names_are_quoted() -> None:
     answer = make_answerer(abstain=False).answer("What do fridge A and fridge C hold?", [make_chunk(FRIDGES)])
     assert [citation.excerpt for citation in answer.citations] == ["| Fridge A | drinks |", "| Fridge C | salad |"]

@@ -193,6 +193,8 @@ def test_a_single_item_of_a_list_is_shown_below_the_sentence_that_introduces_the
             "Bring all of these:",
             "Bring all of these:\n• paper and\n• a pen.\n• a ruler",
         ),
+        ("3. Bring:\n\n1. paper\n2. a pen\n4. Write.\n", "3. Bring:", "3. Bring:\n1. paper\n2. a pen"),
+        ("3. Bring:\n\n3. paper\n4. a pen\n", "3. Bring:", "3. Bring:\n3. paper\n4. a pen"),
     ],
 )
 def test_a_list_within_an_item_ends_before_the_next_item_of_the_outer_list(
@@ -283,6 +285,10 @@ def test_a_numbered_heading_above_numbered_steps_is_not_their_first_step() -> No
         ("The rules of [6] apply; see [7].", "The rules of [6] apply; see [7]."),
         ("Go to <https://example.org/a>.", "Go to https://example.org/a."),
         ("The array a[1] and `__init__` stay.", "The array a and `__init__` stay."),
+        ("Sam Paice<br/>sam@example.org", "Sam Paice sam@example.org"),
+        ('Use the <u>old</u> <a href="https://example.org">form</a>.', "Use the old form."),
+        ("Write `<br>` in --file=<a config file>.", "Write `<br>` in --file=<a config file>."),
+        ("- [ ] Lock the door\n- [x] Ring", "- Lock the door\n- Ring"),
     ],
 )
 def test_the_answer_contains_no_markup_of_its_source(written: str, read: str) -> None:

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
         ("Who approves a loan?", "who", "person"),
         ("When does the season end?", "when", "date"),
         ("In which year was the hall built?", "when", "date"),
+        ("Which day of the week is the hall closed?", "when", "date"),
+        ("What comes up when I press the bell?", "other", "any"),
         ("How many books may I borrow?", "how_many", "number"),
         ("How long does a loan last?", "how_many", "duration"),
         ("How much does a lost card cost?", "how_much", "money"),

@@ -291,13 +291,15 @@ class EntityTask(_CatalogTask):
         if term is not None:
             note = "The texts define this entity of the enterprise model."
             return _source_cell("BOTH", (*in_model, term.definitions[0].evidence), note)
-        named = [one for one in self._index.statements.of(self.name) if one.mentions]
+        named = [one for one in self._index.statements.of(self.name) if one.mentions or one.under_heading]
         if not named:
             lacking = "The texts do not name this entity of the enterprise model."
             cell = _source_cell("MODEL_ONLY", in_model, lacking)
             return with_note(cell, self._index.other_spellings.get(self.name, ""))
-        best = next((one for one in named if one.certain), named[0])
-        mention = best.statement.document.evidence(*best.mentions[0], 1.0 if best.certain else _MENTION_SCORE)
+        best = min(named, key=lambda one: (not one.mentions, not one.certain))
+        span = best.mentions[0] if best.mentions else (best.statement.start, best.statement.end)
+        score = 1.0 if best.certain and best.mentions else _MENTION_SCORE
+        mention = best.statement.document.evidence(*span, score)
         return _source_cell("BOTH", (*in_model, mention), "The texts name this entity of the enterprise model.")
 
     def _defined_term(self, term: CatalogTerm | None, joined: JoinPair | None) -> Cell:

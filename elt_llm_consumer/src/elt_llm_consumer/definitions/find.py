@@ -62,18 +62,12 @@ def _is_definition(
         return False
     if _NUMBERED.match(term) and _NUMBERED.match(body):  # a row of a table of contents is not a definition
         return False
-    if _is_label(layout, draft, term) or _is_elsewhere(layout, draft, body):
+    if _is_label(layout, draft, term) or _is_elsewhere(layout, draft, body) or _QUESTION.search(term):
         return False
-    if (
-        _ONLY_NUMBERS.match(body)
-        or _ONLY_LABEL.match(body)
-        or _QUESTION.search(term)
-        or (draft.pattern == "list" and is_contact(body))
-        or (_QUESTION.search(body) and draft.pattern != "table")
-    ):
+    if _ONLY_NUMBERS.match(body) or _ONLY_LABEL.match(body) or (draft.pattern == "list" and is_contact(body)):
         return False
-    key = term_key(term)
-    return key != term_key(body) and key not in skipped
+    key, asks = term_key(term), draft.pattern != "table" and _QUESTION.search(body)
+    return not asks and key != term_key(body) and key not in skipped
 
 
 def _is_label(layout: DocumentLayout, draft: DefinitionDraft, term: str) -> bool:
@@ -309,6 +303,7 @@ _LINE_ENTRIES: Final = {
         r"(?:[-*+•–]\s+)?(?P<mark>\*\*|__)\s?(?P<term>[^*_|\n]{1,80}?)[:.]?(?P=mark)\s{0,3}(?:[:–—=-]|means\b)"
     ),
     "run in": re.compile(r"(?:[-*+•–]\s+)?(?P<mark>\*\*|__|\*)(?P<term>[^*_|\n]{1,80})(?P=mark)\s{1,3}(?=[^\W\d_])"),
+    "field": re.compile(r":(?P<term>[^\s:][^:\n]{0,60}):(?:\s|$)"),
     "sign": re.compile(r"[$§►▶→◆]\s{1,9}(?P<term>\S[^\n]{0,80}?)(?:\s[Ss]ee:.*)?$"),
     "row": re.compile(
         r"\|?\s{0,9}(?P<term>[^|\s][^|\n]{0,79}?)\s{0,200}\|\s{0,200}(?P<body>[^|\s][^|\n]{9,2000}?)\s{0,200}\|?$"
@@ -326,6 +321,8 @@ _MEANS_ENTRY: Final = re.compile(
     r"(?:[\"“„«]|(?<!\w)[‘']{1,2})(?P<term>[^\"“”„‘’«»'\n]{2,80})[\"”“’»'](?:\s\([^()\n]{1,80}\)|(?P<rest>(?:\s[a-zäöüß]{2,15}){1,3}(?:\s\w{1,15}){0,2}))?\s{1,3}"
     r"(?:means?\b|shall mean\b|is defined as\b|bedeutet\b|bezeichnet\b|désigne\b|signifie\b)"
 )
+# 'public officials who are elected (the "Public Official Directors")'
+_BRACKET_ENTRY: Final = re.compile(r"\((?:the|an?|each,? an?)\s[\"“„](?P<term>[A-ZÄÖÜ][^\"“”„()\n]{1,80})[\"”“]\)")
 _PLAIN_MEANS_ENTRY: Final = re.compile(
     r"(?P<term>[A-ZÄÖÜ][\w'’-]{0,30}(?:\s[\w'’-]{1,30}){0,5}?)(?P<rest>\s)(?:means|bedeutet|bezeichnet)\b"
 )
@@ -469,6 +466,7 @@ def _quoted_entries(layout: DocumentLayout, found: Iterable[Definition]) -> Iter
                 run = []
             run.append((number, (line.start + entry.start("term"), line.start + entry.end("term"))))
     yield from _glossary_run(layout, "quoted", run)
+    yield from (one.span("term") for one in _BRACKET_ENTRY.finditer(layout.text))
     for means in (*_MEANS_ENTRY.finditer(layout.text), *_plain_means_entries(layout)):
         if means["rest"] is None or _around(means.start(), bodies) is None:
             yield means.span("term")

@@ -37,6 +37,7 @@ _PAGE_LINE: Final = pattern("page_line")
 # Possessive quantifiers, because dots and spaces can be divided among the groups in very many ways.
 _CONTENTS = re.compile(r"(?>(?:\s{0,3}+\.){3,200})\s{0,9}+\d{1,4}\s{0,9}+$|[^|]\|\s{0,9}+\d{1,4}\s{0,9}+$")
 _RULE_LINE = re.compile(r"[\s|:+=~*_^-]+$")
+_LETTER = re.compile(r"[\W_]{0,9}[^\W_][\W_]{0,9}")  # a heading of one letter, above terms
 _EDGE = 2  # number of lines at the top and at the bottom of a page that may be page headers or footers
 _MAX_HEADER_LENGTH = 120  # characters of a page header or footer
 _OFTEN = 3  # minimum number of pages on which a header or footer is repeated
@@ -106,7 +107,8 @@ class DocumentLayout:
             if found and section.start < found[-1][1]:
                 continue
             if self.announces(section.title):
-                later = (one.start for one in sections[number + 1 :] if one.level <= section.level)
+                following = (one for one in sections[number + 1 :] if one.level <= section.level)
+                later = (one.start for one in following if not _LETTER.fullmatch(one.title))
                 end = next(later, len(self.text))
                 found.append((section.start, min(end, self._next_of_series(section.start) or end)))
         return tuple(found or self._unmarked_regions() or self._indented_regions())
@@ -116,7 +118,8 @@ class DocumentLayout:
 
         Such a heading is a short separate line, or starts a paragraph and belongs to a series: "1.Definitions".
         """
-        ends = [*(piece.start for piece in self._plain_pieces if piece.kind == "heading"), len(self.text)]
+        headings = (one for one in self._plain_pieces if one.kind == "heading" and not _LETTER.fullmatch(one.text))
+        ends = [*(one.start for one in headings), len(self.text)]
         found = list[tuple[int, int]]()
         for line in self.lines:
             if not self.announces(line.text.strip("#= ")):

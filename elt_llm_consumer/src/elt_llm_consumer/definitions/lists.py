@@ -98,6 +98,8 @@ _NEXT_QUOTED = re.compile(
     r"(?<=[.;]\s)[`‘“„\"](?P<term>[^`‘’“”„\"'\n.;]{2,60})['’”“\"]\s(?=(?P<body>[A-ZÄÖÜ][^\n]{10,200}))"
 )
 _AFTER_MARKED = re.compile(r"\s{0,9}(?P<sign>[:–—=-]|\.(?=\s))?(?:\s{1,60}(?=\S)|(?<=[”’»]:)(?=[^\W\d_]))")
+# A short form between a marked term and the sign after it: "**Cross-Site Scripting** (XSS) - ...".
+_BRACKET_AFTER_MARKED = re.compile(r"\s\([^()\n]{1,40}\)(?=\s?[:–—=-])")
 _OR: Final = pattern("or_between_quotes")
 _QUOTES: Final = "\"“”„«»‘’'*_ "
 _MARKDOWN_BODY = re.compile(r":\s+")
@@ -112,7 +114,7 @@ _CHAPTERS: Final = words("chapter_titles", languages())
 _ONLY_LABEL = re.compile(r"\(?\w{1,3}[.)]?$")
 _WORDS_AFTER_TERM = re.compile(r"\s[^\W\d_]")
 # A dot inside a word belongs to a term, as in "X.509"; a dot before a blank ends a sentence.
-_NO_TERM_SIGN = re.compile(r"[!?;|,]|\.(?:\s|$)")
+_NO_TERM_SIGN = re.compile(r"[!?;|,]|\.(?:\s|$)|^\[[^\]]*\]$")
 _MAX_WORDS = 9
 _MAX_INVERTED_WORDS = 5  # maximum number of words in a term such as "Head, closed branch"
 _MIN_TERMS = 5  # minimum number of terms that show the usual indent of a list
@@ -198,6 +200,8 @@ class EntryReader:
         while (joined := _OR.match(line.text, end)) and (other := QUOTED_TERM.match(line.text, joined.end())):
             end = quoted_span(other)[1]
             last = other.end() + line.text.startswith(")", other.end())
+        if bracket := _BRACKET_AFTER_MARKED.match(line.text, last):
+            end = last = bracket.end()
         sign = _AFTER_MARKED.match(line.text, last)
         inner = line.text[begin:end].rstrip()
         signed = sign is not None and (sign["sign"] or inner.endswith((":", ".")))
@@ -215,7 +219,9 @@ class EntryReader:
         quoted = line.text[begin - 1 : begin] in ('"', "“", "„", "`", "‘")
         bold = line.text[max(0, begin - 2) : begin] in ("**", "__") or meaning.split()[0].casefold() in ARTICLES
         emphasised = line.text[begin - 1 : begin] in ("*", "_") and bold and self._layout.in_region(line.start)
-        defines = is_phrase(meaning) and (distinguishes(meaning) or _DOING.match(meaning) is not None)
+        named = any(map(str.isalpha, line.text[begin : body - 1]))
+        headed = emphasised and named and (meaning[:1] == "[" or meaning[:1].isupper())
+        defines = is_phrase(meaning) and (headed or distinguishes(meaning) or _DOING.match(meaning) is not None)
         return line.apart and defines and (emphasised or (quoted and meaning[:1].isupper()))
 
     def _plain_entry(self, line: TextLine, found: "re.Match[str]") -> tuple[tuple[int, int], int, str] | None:
@@ -250,12 +256,8 @@ class EntryReader:
     def _at(self, line: TextLine, begin: int, end: int, body: int, way: str) -> tuple[tuple[int, int], int, str] | None:
         term = line.text[begin:end]
         marked = way.endswith("marked") and self._layout.in_region(line.start)
-        if (
-            not (marked or any(map(str.isalpha, term)))
-            or _GENERIC.match(term)
-            or body >= len(line.text)
-            or _NOTE.match(line.text)
-        ):
+        lettered = marked or any(map(str.isalpha, term))
+        if not lettered or _GENERIC.match(term) or body >= len(line.text) or _NOTE.match(line.text):
             return None
         return (line.start + begin, line.start + end), line.start + body, way
 
@@ -306,16 +308,13 @@ class EntryReader:
         """Return the entry whose term is a short line and whose definition consists of the lines below it, or None."""
         line = lines[number]
         below = lines[number + 1] if number + 1 < len(lines) else None
-        if (
-            below is None
-            or not self.is_alone(line)
-            or self._goes_on(lines, number)
-            or below.start in self._layout.heading_lines
-        ):
+        if below and line.apart and below.apart and line.text.endswith(":") and self._layout.in_region(line.start):
+            line = replace(line, end=line.end - 1, text=line.text[:-1])  # "Dataset:" above its paragraph
+        if below is None or not self.is_alone(line) or self._goes_on(lines, number):
             return None
         # In the indented text below a term, a tab is only a wide blank.
         is_row = self._layout.is_row(below) and (below.indent <= line.indent or "|" in below.text)
-        if is_row or _ENTRY_NOTE.match(below.text):
+        if is_row or below.start in self._layout.heading_lines or _ENTRY_NOTE.match(below.text):
             return None
         term = _bare_term(line)
         colon = _MARKDOWN_BODY.match(below.text)
@@ -450,7 +449,7 @@ _SHARE, _MIN_RUN, _NAMES = 0.7, 3, 0.8
 
 def find_in_lists(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
     """Yield the definitions in lists: first in the sections that define terms, then elsewhere."""
-    for draft in _unsplit_drafts(layout):
+    for draft in (*_page_drafts(layout), *_unsplit_drafts(layout)):
         found = list(_NEXT_QUOTED.finditer(layout.text, *draft.body)) if layout.text[draft.term[0] - 1] in "`‘" else []
         following = [one for one in found if is_phrase(one["body"])]
         ends = [*(one.start() for one in following), draft.body[1]]
@@ -458,6 +457,18 @@ def find_in_lists(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
         for one, end in zip(following, ends[1:], strict=True):
             body = trim_definition(layout.text, one.end(), end)
             yield DefinitionDraft(one.span("term"), body, draft.pattern, draft.score)
+
+
+def _page_drafts(layout: DocumentLayout) -> Iterator[DefinitionDraft]:
+    """Yield the definition on a page in a folder "glossary": its title is the term, its first paragraph the meaning."""
+    folders = layout.document.source.replace("_", " ").split("/")[:-1]
+    lines, titled = layout.lines, any(one.start == 0 for one in layout.document.outline.sections)
+    below = next((place for place, line in enumerate(lines) if line.start not in layout.heading_lines), 0)
+    if titled and below and not layout.regions and any(map(layout.announces, folders)):
+        entries, start = EntryReader(layout), lines[0].end - len(lines[0].text.lstrip("#= "))
+        if entries.is_term(layout.text[start : lines[0].end]) and not marker_style(lines[below].text):
+            body = trim_definition(layout.text, lines[below].start, lines[entries.last_line(lines, below)].end)
+            yield DefinitionDraft((start, lines[0].end), body, "list", 0.9)
 
 
 def _unsplit_drafts(layout: DocumentLayout) -> Iterator[DefinitionDraft]:

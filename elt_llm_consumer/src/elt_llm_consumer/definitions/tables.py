@@ -2,7 +2,7 @@
 # ruff: noqa: RUF001 - look-alike quotes and dashes occur in documents.
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
@@ -20,6 +20,7 @@ from elt_llm_consumer.sentences.statements import cells_by_label, joined_headers
 _MEANING: Final = pattern("meaning_header")
 _OTHER: Final = pattern("other_header")
 _BUSINESS: Final = pattern("business_definition_header")
+_DEFINITION: Final = pattern("definition_row")
 _MAX_WORDS = 6
 _MAX_TERM_WORDS, _MIN_MEANING_WORDS = 6, 4  # for the rows of a table without headers
 
@@ -103,6 +104,8 @@ def _first_known(names: Sequence[str], known: frozenset[str]) -> int | None:
     return next((place for place, name in enumerate(names) if name in known), None)
 
 
+# A heading such as "Property: access rights", which is another name of the thing.
+_LABELLED = re.compile(r"[^\W\d_]{1,20}: (?P<name>\S[^\n]{0,80})")
 _PAGE_EDGES = 1000  # maximum characters of a page footer and the next page header together
 _BETWEEN_NAMES = re.compile(r"[;\n]|<br\s?/?>")
 _AROUND_NAME = " \"'“”„‘’*_`"
@@ -117,6 +120,7 @@ class DefinitionTables:
         self._headers = TableHeaders(settings)
         self._likely = dict[tuple[str, ...], DefinitionColumns]()
         self._heads: list[tuple[str, ...]] = []
+        self._named: Sequence[tuple[int, int]] = ()  # the first row of the current table, if it has two cells
 
     def drafts(self) -> list[DefinitionDraft]:
         """Return the definitions in tables, in order. A row with an empty first cell continues the row above."""
@@ -152,7 +156,9 @@ class DefinitionTables:
             return head
         if first:
             columns = (None if line.apart else columns) or self._headless(line, cells)
+            self._named = cells if len(cells) == 2 else ()
         if columns is None:
+            drafts.extend(self._of_record(cells, line))
             return None
         cells = cells_by_label(self._layout.text, cells, joined_headers(self._heads)) or cells
         draft = self._row(columns, cells)
@@ -164,6 +170,14 @@ class DefinitionTables:
             if all(one.start in self._layout.headers for one in between):
                 drafts[-1] = replace(drafts[-1], body=(start, cells[columns.meaning][1]))
         return columns
+
+    def _of_record(self, cells: Sequence[tuple[int, int]], line: TextLine) -> Iterator[DefinitionDraft]:
+        """Yield the definition in a row "Definition: | ..." of a table about one thing, which its first row names."""
+        label, *body = (one_line(self._layout.text[slice(*cell)]) for cell in cells)
+        if len(body) == 1 and body[0] and self._named not in ((), cells) and _DEFINITION.fullmatch(_names([label])[0]):
+            above = self._layout.document.outline.section_path(line.start)[-1:]
+            aliases = tuple(found["name"] for one in above if (found := _LABELLED.fullmatch(one)))
+            yield DefinitionDraft(self._named[1], cells[1], "table", 1.0, aliases=aliases)
 
     def _headless(self, line: TextLine, cells: Sequence[tuple[int, int]]) -> DefinitionColumns | None:
         """Return the columns of a two-column table without headers that is in a definition section, or None."""

@@ -13,7 +13,7 @@ from math import isfinite
 from pathlib import Path
 from posixpath import dirname, join, normpath
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from elt_llm_core.errors import UnreadableDocument
 from elt_llm_core.store.records import MetadataValue
@@ -51,19 +51,36 @@ _SHARED = re.compile(
 Position = tuple[int, int]
 
 
+class NumberFormat(NamedTuple):
+    """How a workbook displays a number: the decimal places, and a sign such as % or $ before or after it."""
+
+    places: int
+    before: str = ""
+    after: str = "%"
+
+    def text(self, value: float) -> str:
+        """Return a number as displayed, but with its cents, and all digits if they are few: 12.5%, 33%, $0.0035."""
+        percent = self.after == "%"
+        number = Decimal(format(value, ".15g")).scaleb(2 if percent else 0).normalize()
+        exact = -int(number.as_tuple().exponent) if len(number.as_tuple().digits) <= _MOST_EXACT_DIGITS else 0
+        places = max(min(self.places, _MOST_PLACES), exact, 0 if percent or number == number.to_integral_value() else 2)
+        digits = abs(number).quantize(Decimal(1).scaleb(-places), context=_UNBOUNDED)
+        return f"{'-' * (number < 0)}{self.before}{digits:{'' if percent else ','}f}{self.after}"
+
+
 @dataclass
 class SheetExtent:
     """The size of a sheet's filled area. `errors` maps the (row, column) of a cell, from 0, to its error value.
 
-    `struck` maps the position of each cell with struck-out text to the rest of its text, and `percent` that of each
-    percentage to the decimal places of its format.
+    `struck` maps the position of each cell with struck-out text to the rest of its text, and `formats` that of each
+    percentage or amount of money to its format.
     """
 
     rows: int = 0
     columns: int = 0
     errors: dict[Position, str] = field(default_factory=dict)
     struck: dict[Position, str] = field(default_factory=dict)
-    percent: dict[Position, int] = field(default_factory=dict)
+    formats: dict[Position, NumberFormat] = field(default_factory=dict)
 
     @property
     def is_too_large(self) -> bool:
@@ -78,13 +95,13 @@ class SheetExtent:
 
 @dataclass(frozen=True)
 class CellFormats:
-    """The numbers of an XLSX file's formats that strike text out, and the decimal places of those for percentages.
+    """The numbers of an XLSX file's formats that strike text out, and those for percentages and amounts of money.
 
     `strings` maps the numbers of texts with struck-out words to the rest of these texts.
     """
 
     struck: frozenset[bytes] = frozenset()
-    percent: Mapping[bytes, int] = field(default_factory=dict)
+    numbers: Mapping[bytes, NumberFormat] = field(default_factory=dict)
     strings: Mapping[bytes, str] = field(default_factory=dict)
 
 
@@ -105,10 +122,10 @@ def xlsx_extent(xml: bytes, formats: CellFormats | None = None) -> SheetExtent:
     for attributes, number in _SHARED.findall(xml) if formats.strings else ():
         if number in formats.strings:
             extent.struck |= dict.fromkeys(_positions(attributes), formats.strings[number])
-    for attributes, style in _FORMATTED.findall(xml) if formats.struck or formats.percent else ():
+    for attributes, style in _FORMATTED.findall(xml) if formats.struck or formats.numbers else ():
         extent.struck |= dict.fromkeys(_positions(attributes) if style in formats.struck else (), "")
-        if style in formats.percent:
-            extent.percent |= dict.fromkeys(_positions(attributes), formats.percent[style])
+        if style in formats.numbers:
+            extent.formats |= dict.fromkeys(_positions(attributes), formats.numbers[style])
     return extent
 
 
@@ -127,44 +144,41 @@ def _cell_formats(archive: Archive) -> CellFormats:
         return CellFormats(strings=strings)
     fonts = {f"{n}" for n, font in enumerate(root.iterfind("{*}fonts/{*}font")) if _strikes(font)}
     codes = {it.get("numFmtId", ""): it.get("formatCode", "") for it in root.iterfind("{*}numFmts/{*}numFmt")}
-    places = {number: _percent_places(code) for number, code in {**_PERCENT_CODES, **codes}.items()}
+    read = {number: _number_format(code) for number, code in {**_PERCENT_CODES, **codes}.items()}
     struck: set[bytes] = set()
-    percent: dict[bytes, int] = {}
+    numbers: dict[bytes, NumberFormat] = {}
     for number, one in enumerate(root.iterfind("{*}cellXfs/{*}xf")):
         if one.get("fontId") in fonts:
             struck.add(b"%d" % number)
-        if (decimals := places.get(one.get("numFmtId", ""))) is not None:
-            percent[b"%d" % number] = decimals
-    return CellFormats(frozenset(struck), percent, strings)
+        if (shown := read.get(one.get("numFmtId", ""))) is not None:
+            numbers[b"%d" % number] = shown
+    return CellFormats(frozenset(struck), numbers, strings)
 
 
 _PERCENT_CODES = {"9": "0%", "10": "0.00%"}  # the formats for percentages that XLSX files need not define
 _LITERAL = re.compile(r'"[^"]*"|\[[^\]]*\]|[\\_*].')
 _CONDITION = re.compile(r"\[[<>=]")
+_CURRENCY = re.compile(r'\[\$([^\]-]{1,5})[^\]]{0,20}\]|"\s?([$£€¥]|[A-Z]{3})\s?"|(?<!\[)([$£€¥])')
 
 
-def _percent_places(code: str) -> int | None:
-    """Return the decimal places of a format for percentages, such as 1 for `0.0%;-0.0%`; None for another format."""
-    shown, *_ = _LITERAL.sub("", code).split(";")
-    if shown.count("%") != 1 or _CONDITION.search(code):
+def _number_format(code: str) -> NumberFormat | None:
+    """Return a format for percentages or money, such as `0.0%;-0.0%` or `"$"#,##0.00`; None for another format."""
+    first, shown = (text.partition(";")[0] for text in (code, _LITERAL.sub("", code)))
+    places = len(re.findall("[0#?]", shown.partition(".")[2]))
+    sign, digit = _CURRENCY.search(first), re.search("[0#?]", first)
+    if _CONDITION.search(code) or not digit or shown.rstrip().endswith(","):  # a comma at the end divides by 1,000
         return None
-    return len(re.findall("[0#?]", shown.partition(".")[2]))
+    if sign is None or "%" in shown:
+        return NumberFormat(places) if shown.count("%") == 1 else None
+    name = next(filter(None, sign.groups())).strip()
+    if sign.start() > digit.start():
+        return NumberFormat(places, "", f" {name}")
+    return NumberFormat(places, name if len(name) == 1 else f"{name} ", "")
 
 
 _MOST_EXACT_DIGITS = 6
 _MOST_PLACES = 15
 _UNBOUNDED = Context(prec=999, rounding=ROUND_HALF_UP)  # more digits than any float has
-
-
-def percent_text(value: float, places: int) -> str:
-    """Return a number as a percentage with these decimal places, and with all digits if they are few.
-
-    0.15 is 15%. With no decimal places, an eighth is 12.5%, but a third is 33%.
-    """
-    number = Decimal(format(value, ".15g")).scaleb(2).normalize()
-    exact = -int(number.as_tuple().exponent) if len(number.as_tuple().digits) <= _MOST_EXACT_DIGITS else 0
-    last_digit = Decimal(1).scaleb(-max(min(places, _MOST_PLACES), exact))
-    return f"{number.quantize(last_digit, context=_UNBOUNDED):f}%"
 
 
 def _strikes(font: _Element | None) -> bool:
@@ -251,7 +265,7 @@ def _check_package(path: Path) -> _Package:
                 if extent.is_too_large:
                     raise UnreadableDocument(f"is too large: sheet {number} {extent.description}")
                 extent.struck = dict(_struck_ods_cells(sheets[number - 1], styles)) if styles.strike_out else {}
-                extent.percent = dict(_ods_percentages(sheets[number - 1]))
+                extent.formats = dict(_ods_percentages(sheets[number - 1]))
             remarks, merged = zip(*map(_ods_contents, sheets), strict=True) if sheets else ((), ())
             return _Package(dict(enumerate(extents)), dict(enumerate(remarks)), dict(enumerate(merged)), metadata)
         parts, formats = _sheet_parts(archive), _cell_formats(archive)
@@ -550,14 +564,15 @@ def _repeated_places(top: int, left: int, row: _Element, cell: _Element) -> Iter
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,40})?(?:[eE]-?\d{1,2})?")
 
 
-def _ods_percentages(sheet: _Element) -> Iterator[tuple[Position, int]]:
-    """Yield the position of each percentage of an ODS sheet, and its decimal places as displayed."""
+def _ods_percentages(sheet: _Element) -> Iterator[tuple[Position, NumberFormat]]:
+    """Yield the position of each percentage of an ODS sheet, and its format as displayed."""
     for top, left, cell in _ods_cells(sheet):
         row, value = cell.getparent(), cell.get(f"{OFFICE}value", "")
         if row is not None and cell.get(f"{OFFICE}value-type") == "percentage" and _NUMBER.fullmatch(value):
             digits = sum(map(str.isdigit, cell.findtext(f"{TEXT}p") or ""))
             whole = len(str(abs(int(100 * float(value)))))
-            yield from ((place, max(digits - whole, 0)) for place in _repeated_places(top, left, row, cell))
+            shown = NumberFormat(max(digits - whole, 0))
+            yield from ((place, shown) for place in _repeated_places(top, left, row, cell))
 
 
 def _repetitions(element: _Element, kind: str) -> int:
@@ -680,11 +695,11 @@ def _sheet_rows(
     rows: list[list[CellValue]] = sheet.to_python()
     struck: set[Position] = set()
     top, left = sheet.start or (0, 0)
-    for (row, column), places in extent.percent.items():
+    for (row, column), shown in extent.formats.items():
         if 0 <= row - top < len(rows) and 0 <= column - left < len(rows[0]):
             value = rows[row - top][column - left]
             if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
-                rows[row - top][column - left] = percent_text(value, places)
+                rows[row - top][column - left] = shown.text(value)
     for (row, column), text in (*extent.errors.items(), *extent.struck.items()):
         if 0 <= row - top < len(rows) and 0 <= column - left < len(rows[0]):
             if (row, column) in extent.struck and rows[row - top][column - left] != "":

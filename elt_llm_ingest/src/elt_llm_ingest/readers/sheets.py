@@ -165,7 +165,7 @@ class SheetsReader(DocumentReader):
     """
 
     name: ClassVar[str] = "sheets"
-    version: ClassVar[int] = 7
+    version: ClassVar[int] = 8
 
     def read(self, path: Path) -> ParsedDocument:
         """Parse the file; raise UnreadableDocument if it is encrypted, damaged or beyond the limits."""

@@ -253,8 +253,10 @@ def drop_other_rows(question: ParsedQuestion, scored: Scored) -> list[ScoredSent
 
 
 def _named_labels(question: ParsedQuestion, scored: Scored) -> set[str]:
-    """Return the folded first cells of rows that the question names, without those within a longer one."""
+    """Return the folded first cells of rows that the question names ("Oct" for October), except within a longer one."""
     text = fold(question.text)
+    for name, *short in load_language(question.language).months:
+        text = " ".join((text, *map(fold, short))) if re.search(rf"\b{fold(name)}\b", text) else text
     labels = {fold(row_label(one.candidate.text)) for one in scored if one.candidate.kind == "row"}
     named = {label for label in labels if label and re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text)}
     return named - {label for label in named for other in named if label != other and label in other}

@@ -23,7 +23,7 @@ from elt_llm_query.extractive.sentence_scores import (
 from elt_llm_query.grounding.claims import align_claim, parse_sentence
 from elt_llm_query.grounding.sentences import match_term, strip_markup
 from elt_llm_query.understanding.patterns import PatternFile
-from elt_llm_query.understanding.question import ParsedQuestion, numbers_of
+from elt_llm_query.understanding.question import ParsedQuestion, numbers_of, without_separators
 
 _PATTERNS = PatternFile(__file__)
 NEGATION = re.compile(rf"\bno one\b|{_PATTERNS['no'].pattern}")
@@ -325,7 +325,7 @@ def _names_and_years(question: ParsedQuestion) -> set[str]:
 def _numbers_apart(
     question: ParsedQuestion, chosen: Sequence[ScoredSentence], chunks: Sequence[RetrievedChunk]
 ) -> float:
-    text = " ".join(_with_headings(sentence, chunks[sentence.candidate.chunk]) for sentence in chosen)
+    text = without_separators(" ".join(_with_headings(one, chunks[one.candidate.chunk]) for one in chosen))
     asked = _asking_sentence(question)
     numbers = numbers_of(asked)
     ranged = numbers_in_ranges(fold(asked), text)

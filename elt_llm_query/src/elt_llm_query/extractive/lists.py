@@ -162,7 +162,7 @@ def with_announced(quote: Quote, after: str) -> Quote:
     """
     kept: list[TextPiece] = []
     lines = quote.chunk.text[: quote.end].rpartition("\n\n")[2].splitlines()
-    own = next((line.lstrip()[0] for line in reversed(lines) if ITEM.match(line.lstrip())), "")
+    own = next((line.lstrip() for line in reversed(lines) if ITEM.match(line.lstrip())), " ")
     cut = False
     for piece in split_pieces(after[: 2 * _LONGEST_ANNOUNCED], ()):
         if not _is_announced(kept, piece) or (kept and _ends_inner_list(kept, after, piece, own)):
@@ -220,10 +220,17 @@ def _is_announced(before: Sequence[TextPiece], piece: TextPiece) -> bool:
 def _ends_inner_list(items: Sequence[TextPiece], text: str, piece: TextPiece, outer: str) -> bool:
     """Return whether the next item belongs to the outer list: it is indented less, or "and" or "or" joined the last.
 
-    Lists of web pages are read without indentation. `outer` is the mark of the item that announces the list, if any.
+    Or its number goes on the outer list alone. Lists of web pages have no indentation. `outer` announces the list.
     """
     joined = len(items) > 1 and bool(_JOINT.search(items[-2].text)) and _ends_sentence(items[-1])
-    return _indentation(text, piece) < _indentation(text, items[0]) or (joined and piece.text[0] == outer)
+    above, last, own = (_NUMBER.match(one) for one in (outer, items[-1].text, piece.text))
+    resumed = _follows(above, own) and not _follows(last, own)
+    resumed |= joined and piece.text[0] == outer[0]
+    return resumed or _indentation(text, piece) < _indentation(text, items[0])
+
+
+def _follows(number: re.Match[str] | None, following: re.Match[str] | None) -> bool:
+    return number is not None and following is not None and int(following[1]) == int(number[1]) + 1
 
 
 def _indentation(text: str, piece: TextPiece) -> int:
@@ -268,7 +275,7 @@ def _next_number(pieces: Sequence[TextPiece], last: int, position: int) -> int |
         return None
     for following in range(position, min(position + _MOST_BETWEEN, len(pieces))):
         found = _NUMBER.match(pieces[following].text) if pieces[following].kind == "item" else None
-        if found and int(found[1]) == int(number[1]) + 1:
+        if _follows(number, found):
             return following
         if pieces[following].kind in ("heading", "question"):
             return None

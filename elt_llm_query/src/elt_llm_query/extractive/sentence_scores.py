@@ -111,7 +111,8 @@ def _date(question: ParsedQuestion, sentence: str) -> float:
     if _has_new(_DATE, question, sentence):
         return 1.0
     if question.kind == "when" and not _PATTERNS["calendar"].search(fold(question.text)):
-        return 0.7 if _PATTERNS["when"].search(folded) else 0.0
+        due = _has_new(_PATTERNS["relative_date"], question, sentence)
+        return 1.0 if due else 0.7 if _PATTERNS["when"].search(folded) else 0.0
     return 0.3 if _PATTERNS["when"].search(folded) and has_new_figure(question, sentence) else 0.0
 
 

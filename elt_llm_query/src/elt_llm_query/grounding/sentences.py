@@ -38,7 +38,11 @@ _OPEN_END = re.compile(r"[.!?:;,…|)\"”»]\W{0,40}$|\d")
 _LINK = re.compile(r"!?\[([^\[\]]{0,500})\]\([^()\n]{0,1000}\)")
 _MARKS = re.compile(r"\*\*|__|`+|^\s{0,40}#{1,6}\s{1,40}|^\s{0,40}[-*•\u2013·]\s{1,40}", re.MULTILINE)
 _AUTOLINK = re.compile(r"<((?:https?://|mailto:)[^<>\s]{1,500})>")
-_TEMPLATE = re.compile(r"\{%[^%\n]{0,200}%\}")
+# Template tags, the box of a task ("- [ ] Sign the form"), and HTML within Markdown.
+_TAG = re.compile(
+    r"\{%[^%\n]{0,200}%\}|(?:(?<=- )|(?<=\* ))\[[ xX]\] "
+    r"|(?<![`<])</?(?:(br|div|p|pre)|a|b|em|i|small|span|strong|su[bp]|u)(?: [a-z-]{2,20}=[^<>\n]{0,500})? ?/?>(?!`)"
+)
 _EMPHASIS = re.compile(r"(?<![\w`])__(?=\S)([^_\n]{1,200})__(?![\w`])")
 # The number of a footnote may have a space before it; after "see" or "of", it is the number of a work ("see [6]").
 _NOT_AFTER_SEE = "".join(
@@ -103,13 +107,17 @@ def split_pieces(text: str, titles: Collection[str]) -> list[TextPiece]:
 
 def strip_markup(text: str) -> str:
     """Remove Markdown's marks for emphasis, links, headings and lists. Return the text as one line."""
-    return " ".join(_MARKS.sub("", _LINK.sub(r"\1", _UNDERLINED.sub("", text))).split())
+    return " ".join(_MARKS.sub("", _LINK.sub(r"\1", _strip_tags(_UNDERLINED.sub("", text)))).split())
 
 
 def strip_syntax(text: str) -> str:
-    """Remove link and emphasis marks, template tags and footnote numbers, but keep line breaks and list marks."""
-    without_links = _AUTOLINK.sub(r"\1", _LINK.sub(r"\1", _TEMPLATE.sub("", text)))
+    """Remove link and emphasis marks, tags and footnote numbers, but keep line breaks and list marks."""
+    without_links = _AUTOLINK.sub(r"\1", _LINK.sub(r"\1", _strip_tags(text)))
     return _SYNTAX.sub("", _EMPHASIS.sub(r"\1", without_links))
+
+
+def _strip_tags(text: str) -> str:
+    return _TAG.sub(lambda tag: " " if tag[1] else "", text)
 
 
 def is_table_row(text: str) -> bool:
@@ -408,7 +416,7 @@ def _has_content(piece: TextPiece) -> bool:
     """Return whether a piece contains enough words to answer a question."""
     if _LEADERS.search(piece.text):
         return False
-    words = len(_WORD.findall(_LINK.sub(r"\1", _TEMPLATE.sub("", ITEM.sub("", piece.text)))))
+    words = len(_WORD.findall(_LINK.sub(r"\1", _strip_tags(ITEM.sub("", piece.text)))))
     if piece.kind == "row":
         return words >= _FEWEST_ROW_WORDS
     if piece.kind == "prose" and words <= _LONGEST_LABEL and not re.search(r"[.!?:;…\d|\"”)]", piece.text):

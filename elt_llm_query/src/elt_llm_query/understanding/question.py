@@ -61,6 +61,7 @@ _POSSESSIVE = re.compile(r"(?:['\u2019]s?)$")
 _BOTH = word_pattern(r"\b@both@\b")
 _OPENING = re.compile(r"(?:^|(?<=[.?!]))[\s¿¡]*[^\W\d][\w'\u2019]*")
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
+_SEPARATOR = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _WORD = re.compile(r"\w[\w.+#/-]*")
 _FEWEST_PART_WORDS = 3
 
@@ -161,8 +162,12 @@ def question_language(text: str) -> Language:
 
 def numbers_of(text: str) -> tuple[str, ...]:
     """Return the distinct numbers in digits, in order and without thousands separators."""
-    numbers = (re.sub(r"(?<=\d),(?=\d{3}\b)", "", number) for number in _NUMBER.findall(text))
-    return tuple(dict.fromkeys(numbers))
+    return tuple(dict.fromkeys(map(without_separators, _NUMBER.findall(text))))
+
+
+def without_separators(text: str) -> str:
+    """Return the text with 150,000 as 150000."""
+    return _SEPARATOR.sub("", text)
 
 
 def _last_question(text: str) -> str:

@@ -89,3 +89,12 @@ def test_figures_that_are_drawn_column_by_column_are_joined_to_the_row_labels_be
         "Costs 1,187",
         "Profit 17",
     ]
+
+
+def test_the_lines_of_a_first_cell_that_come_before_the_cell_beside_them_are_one_row() -> None:
+    head = _line(112, (72, "Term"), (200, "Meaning"))
+    first, onward = _line(100, (72, "Security")), _line(88, (72, "Report"))
+    beside, below = _line(100, (200, "A report on")), _line(88, (200, "the results"))
+    assert _texts(head, first, onward, beside, below) == ["Term | Meaning", "Security Report | A report on the results"]
+    prose = _line(100, (72, "We met.")), _line(88, (72, "We left."))
+    assert _texts(head, *prose, beside)[1:3] == ["We met.", "We left."]

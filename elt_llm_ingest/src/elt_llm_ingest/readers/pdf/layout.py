@@ -254,13 +254,14 @@ def _is_beside(before: PdfLine, line: PdfLine) -> bool:
 
 CELL_SEPARATOR = " | "
 _SAME_PLACE = 3.0  # points; edges with a smaller distance count as equal
+_MOST_WRAPPED = 3  # the most lines of a first cell
 _NEAR = 6  # the number of lines above, and below, with which a line is compared
 _MARKER = re.compile(r"\(?(?:[A-Z]?\d{0,4}(?:\.\d{1,3}){0,5}|[A-Za-z]|[ivxIVX]{1,5})[.):]?|[^\w\s]")
 
 
 def mark_table_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
     """Put separators between the cells of each table row. A line that continues a cell is added to its row."""
-    lines = join_figure_rows(lines)
+    lines = _join_wrapped_cells(join_figure_rows(lines))
     marked: list[PdfLine] = []
     for number, line in enumerate(lines):
         row = marked[-1] if marked and marked[-1].cells and marked[-1].header is None else None
@@ -270,11 +271,30 @@ def mark_table_rows(lines: Sequence[PdfLine]) -> list[PdfLine]:
             marked.append(replace(line, text=CELL_SEPARATOR.join(cell.text for cell in line.cells)))
         elif row and _is_beside_cells(row, line):
             marked[-1] = replace(row, text=f"{row.text}{CELL_SEPARATOR}{line.text}", cells=(*row.cells, line))
-        elif row and _is_below_cell(row, line):
+        elif row and _is_below(row, line, row.cells[1:]):
             marked[-1] = replace(row, text=f"{row.text} {line.text}", bottom=min(row.bottom, line.bottom))
         else:
             marked.append(replace(line, cells=()))
     return marked
+
+
+def _join_wrapped_cells(lines: Sequence[PdfLine]) -> list[PdfLine]:
+    """Make one row of the lines of a first cell and the line beside its first one, which comes after all of them."""
+    joined, number = list[PdfLine](), 0
+    while number < len(lines):
+        first, last = lines[number], number + 1
+        while last < len(lines) and not lines[last].cells and _is_below(lines[last - 1], lines[last], (first,)):
+            last += 1
+        cell, beside = replace(first, text=" ".join(line.text for line in lines[number:last])), lines[last : last + 1]
+        wrapped = (
+            not first.cells and 1 < last - number <= _MOST_WRAPPED and not cell.text.endswith(".")
+        )  # not prose beside prose
+        rows = [replace(cell, cells=(cell, line), bottom=line.bottom) for line in beside if _is_level(first, line)]
+        near = joined[-_NEAR:]
+        is_row = wrapped and rows and not beside[0].cells and _is_row([*near, *rows, *lines[last + 1 :]], len(near))
+        joined += rows if is_row else [first]
+        number = last + 1 if is_row else number + 1
+    return joined
 
 
 def _is_row(lines: Sequence[PdfLine], number: int) -> bool:
@@ -298,10 +318,10 @@ def _is_beside_cells(row: PdfLine, line: PdfLine) -> bool:
     return shared > _LEAST_SHARED * (first.top - first.bottom) and line.left > row.cells[-1].left + _SAME_PLACE
 
 
-def _is_below_cell(row: PdfLine, line: PdfLine) -> bool:
-    """Return whether a line is close below a cell of the row, other than the first cell."""
-    close = row.bottom - line.top < 0.6 * line.size and line.top < row.cells[0].top
-    return close and any(abs(line.left - cell.left) < _SAME_PLACE for cell in row.cells[1:])
+def _is_below(row: PdfLine, line: PdfLine, cells: Sequence[PdfLine]) -> bool:
+    """Return whether a line is close below a row, at the left edge of one of the `cells`."""
+    close = row.bottom - line.top < 0.6 * line.size and line.top < (row.cells or (row,))[0].top
+    return close and any(abs(line.left - cell.left) < _SAME_PLACE for cell in cells)
 
 
 _FIGURE = re.compile(

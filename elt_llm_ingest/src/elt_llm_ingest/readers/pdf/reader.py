@@ -491,7 +491,7 @@ class PdfReader(DocumentReader):
     """
 
     name: ClassVar[str] = "pdf"
-    version: ClassVar[int] = 11
+    version: ClassVar[int] = 12
 
     def __init__(self, ocr: PageOcr | None = None) -> None:
         self._ocr = ocr
