@@ -91,6 +91,13 @@ def _openapi_document(app: FastAPI) -> dict[str, Any]:
     return document
 
 
+def _include_routes(app: FastAPI) -> None:
+    for module in (ask, conversations, collections, documents, jobs, rows):
+        app.include_router(module.router, dependencies=[Depends(refuse_unknown_parameters)])
+    for module in (openai, health, index, login):  # clients, probes and links of others may add parameters
+        app.include_router(module.router)
+
+
 def create_app(loaded: LoadedSettings, *, token: str | None = None) -> ASGIApp:
     """Create the app for the data directory in the settings.
 
@@ -126,8 +133,7 @@ def create_app(loaded: LoadedSettings, *, token: str | None = None) -> ASGIApp:
     )
     add_error_handlers(app)
     app.openapi = cache(partial(_openapi_document, app))  # type: ignore[method-assign]  # the way that FastAPI documents
-    for module in (ask, conversations, collections, documents, jobs, rows, openai, health, index, login):
-        app.include_router(module.router, dependencies=[Depends(refuse_unknown_parameters)])
+    _include_routes(app)
     tools = mount_tools(app, services)
     app.router.routes.append(UserInterfaceRoute(interface))
     return with_middleware(app, app.state.gate, serve)

@@ -2,11 +2,11 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, Field
 
 from elt_llm_api.serve.actions.health import HealthActions, MonitoringReport, Readiness, VersionInfo, version_info
-from elt_llm_api.serve.routes.dependencies import Call
+from elt_llm_api.serve.routes.dependencies import Call, refuse_unknown_parameters
 
 router = APIRouter(tags=["health"])
 _PROMETHEUS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -48,7 +48,7 @@ def get_metrics(call: Call) -> Response:
     return Response(HealthActions(call.services).metrics(call.principal), media_type=_PROMETHEUS_TYPE)
 
 
-@router.get("/v1/monitoring")
+@router.get("/v1/monitoring", dependencies=[Depends(refuse_unknown_parameters)])
 def get_monitoring(
     call: Call,
     hours: Annotated[int, Query(ge=1, le=10_000, description="Largest number of hours to return.")] = 48,
