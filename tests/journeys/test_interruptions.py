@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +24,20 @@ pytestmark = pytest.mark.halved
 GOES_ON = "Run the same command again to continue where it stopped."
 HANGING = 4
 """The number of the request for vectors that is not answered: the first is a check, and further ones store chunks."""
+
+# The signal arrives when the lock is taken, but before the `with` statement would release it after an error.
+LOCKING = """
+import functools, os, signal, threading, time, types
+from elt_llm_api.cli import stop_on_signal
+signal.signal(signal.SIGINT, stop_on_signal)
+taken = functools.partial(os.kill, os.getpid(), signal.SIGINT)
+lock = {"acquire": None, "release": None, "__enter__": taken, "__exit__": lambda *_: print("released")}
+try:
+    with threading.Condition(types.SimpleNamespace(**lock)):
+        time.sleep(50)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
 
 
 @pytest.fixture
@@ -113,6 +128,11 @@ def test_a_signal_stops_an_ingest_and_the_same_command_continues_it(
     assert resumed["documents"] == 60
     oneshot = embedding("--data-dir", "other", "ingest", "files", "-c", "all", "--json")
     assert resumed["collection_hash"] == oneshot.json["collection_hash"]
+
+
+def test_a_signal_while_a_lock_is_taken_leaves_no_lock_behind() -> None:
+    done = subprocess.run([sys.executable, "-c", LOCKING], capture_output=True, text=True, timeout=40, check=True)
+    assert done.stdout.split() == ["released", "interrupted"]
 
 
 @pytest.mark.parametrize("arguments", [("ask", "Why?", "-c", "a"), ("chat", "-c", "a"), ("search", "w", "-c", "a")])

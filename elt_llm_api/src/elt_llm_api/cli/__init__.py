@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -39,6 +40,9 @@ COMMANDS = tuple(
 
 RESUME_NOTE = "Run the same command again to continue where it stopped."
 _RESUMABLE = frozenset(("demo", "ingest", *_JOBS, "verify", "recover", "migrate", "forget", "drop", "purge"))
+_METHODS = vars(threading.Condition)
+_LOCKING = [_METHODS[name].__code__ for name in ("__enter__", "__exit__", "_release_save", "_acquire_restore")]
+_WAITING = _METHODS["wait"].__code__
 INTERRUPTED, TERMINATED, PIPE_CLOSED = 128 + signal.SIGINT, 128 + signal.SIGTERM, 128 + signal.SIGPIPE
 
 
@@ -59,7 +63,9 @@ click.version_option(package_name="elt-llm-api", prog_name="elt-llm")(group)
 
 def main() -> NoReturn:
     """Run the command in `sys.argv`, and exit with its exit code. This is the console script `elt-llm`."""
-    signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGTERM, stop_on_signal)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # otherwise a shell ignores it
+        signal.signal(signal.SIGINT, stop_on_signal)
     import_llama_index_on_demand()
     if "_ELT_LLM_COMPLETE" in os.environ:
         group.main(prog_name="elt-llm")
@@ -121,5 +127,22 @@ def _as_elt_error(error: EltError | click.ClickException | OSError) -> EltError:
     return EltError(f"{where}{error.strerror or error}", hint="Run: elt-llm doctor")
 
 
-def _terminate(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise TerminationRequested
+def stop_on_signal(number: int, frame: FrameType | None, tries: int = 100) -> None:
+    """Raise KeyboardInterrupt or TerminationRequested, but later if an error here would be lost or leave a lock locked.
+
+    Threads would wait for such a lock for ever (python/cpython#74174). It is tried again every 10 ms, `tries` times.
+    """
+    if tries and frame is not None and _cannot_raise(frame):
+        signal.signal(signal.SIGALRM, lambda _, later: stop_on_signal(number, later, tries - 1))
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+    elif number == signal.SIGINT:
+        raise KeyboardInterrupt
+    else:
+        raise TerminationRequested
+
+
+def _cannot_raise(frame: FrameType) -> bool:
+    # `Condition.wait` sets the variable `gotit` when it has released its lock, just before it waits. Callbacks of weak
+    # references swallow errors.
+    locking = frame.f_code in _LOCKING or (frame.f_code is _WAITING and "gotit" not in frame.f_locals)
+    return locking or frame.f_globals.get("__name__") in ("weakref", "_weakrefset")
