@@ -118,12 +118,22 @@ def test_a_failed_write_command_changes_nothing(
 
 @pytest.mark.parametrize("question", ["", "   ", "\n\t", "\x01\x02", "\u200b \ufeff"])
 def test_an_empty_question_is_refused(question: str, samples: CommandLine) -> None:
-    assert_clear(samples("ask", question, "-c", "samples"), 2, "The question is empty.", "elt-llm ask")
+    assert_clear(
+        samples("ask", question, "-c", "samples"),
+        2,
+        "The question is empty.",
+        "Ask in words, such as: Who approves leave?",
+    )
 
 
 @pytest.mark.parametrize("question", ["???", "\U0001f984\U0001f984 ?", "… !"])
 def test_a_question_without_words_is_refused(question: str, samples: CommandLine) -> None:
-    assert_clear(samples("ask", question, "-c", "samples"), 2, "The question has no words.", "elt-llm ask")
+    assert_clear(
+        samples("ask", question, "-c", "samples"),
+        2,
+        "The question has no words.",
+        "Ask in words, such as: Who approves leave?",
+    )
 
 
 @pytest.mark.parametrize("name", ["Upper", "two words", "../escape", "-x", "", "a" * 64])

@@ -25,6 +25,7 @@ STATUS_KEYS = {
     "dimension",
     "artefacts",
     "duplicates",
+    "skipped_files",
     "forgotten",
     "skipped",
     "language",

@@ -172,7 +172,9 @@ def test_no_update_is_lost_when_several_arrive_before_the_page_has_drawn_the_fir
             assert becomes_true(lambda: len(model.model.bodies(CHAT)) > before + 1)
         route.fulfill(response=response)
 
-    ask(page, QUESTION)  # its answer, which the next question stops, keeps the stream of updates open
+    ask(
+        page, f"{QUESTION} Tell it again."
+    )  # its answer, which the next question stops, keeps the stream of updates open
     expect(page.locator("#conversation")).to_contain_text("on and on and")
     page.route("**/queue/join*", answer_late)
     ask(page, question)
