@@ -60,9 +60,12 @@ def on_post_build(config: Any) -> None:
     """Separate the parts of the keys in the script of the search.
 
     Raises:
-        RuntimeError: The theme has another script, which must be looked at.
+        RuntimeError: The theme has no such script, or another one, which must be looked at.
     """
-    for script in Path(config.site_dir).glob("assets/javascripts/workers/search.*.js"):
+    scripts = list(Path(config.site_dir).glob("assets/javascripts/workers/search.*.js"))
+    if not scripts:
+        raise RuntimeError("the theme has its search in another file: see whether it still uses lunr, then adapt")
+    for script in scripts:
         text = script.read_text(encoding="utf-8")
         if _AMBIGUOUS_KEY not in text:
             raise RuntimeError(
