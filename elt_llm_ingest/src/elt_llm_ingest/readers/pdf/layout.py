@@ -286,12 +286,11 @@ def _join_wrapped_cells(lines: Sequence[PdfLine]) -> list[PdfLine]:
         while last < len(lines) and not lines[last].cells and _is_below(lines[last - 1], lines[last], (first,)):
             last += 1
         cell, beside = replace(first, text=" ".join(line.text for line in lines[number:last])), lines[last : last + 1]
-        wrapped = (
-            not first.cells and 1 < last - number <= _MOST_WRAPPED and not cell.text.endswith(".")
-        )  # not prose beside prose
+        # A first cell that ends with a full stop is prose beside prose.
+        wrapped = not first.cells and 1 < last - number <= _MOST_WRAPPED and not cell.text.endswith(".")
         rows = [replace(cell, cells=(cell, line), bottom=line.bottom) for line in beside if _is_level(first, line)]
-        near = joined[-_NEAR:]
-        is_row = wrapped and rows and not beside[0].cells and _is_row([*near, *rows, *lines[last + 1 :]], len(near))
+        near, below = joined[-_NEAR:], lines[last + 1 : last + 1 + _NEAR]
+        is_row = wrapped and rows and not beside[0].cells and _is_row([*near, *rows, *below], len(near))
         joined += rows if is_row else [first]
         number = last + 1 if is_row else number + 1
     return joined
