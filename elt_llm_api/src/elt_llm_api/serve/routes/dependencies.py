@@ -40,23 +40,18 @@ Call = Annotated[RouteCall, Depends(_call_of_request)]
 
 
 async def refuse_unknown_parameters(request: Request) -> None:
-    """Raise UsageError for a query parameter that the described route does not have and would ignore."""
-    operations = (
-        request.app.openapi()["paths"].get(request.scope["route"].path_format) if request.query_params else None
-    )
-    if not operations:
+    """Raise UsageError if the request has a query parameter that its route does not have and would ignore."""
+    operations = request.app.openapi()["paths"].get(request.scope["route"].path_format)
+    if not operations or not request.query_params:
         return
     parameters = operations[request.method.lower()].get("parameters", ())
     known = [one["name"] for one in parameters if one["in"] == "query"]
+    none = "The route has none; the fields of a POST belong in its body."
+    accepted = f"The route has: {', '.join(known)}." if known else none
     for name in request.query_params:
         if name not in known:
-            near, all_known = nearest_name(name, known), ", ".join(known)
-            hint = f"Did you mean {near}? " if near else ""
-            hint += (
-                f"The route has: {all_known}."
-                if known
-                else "The route has none; the fields of a POST belong in its body."
-            )
+            near = nearest_name(name, known)
+            hint = f"Did you mean {near}? {accepted}" if near else accepted
             raise UsageError(f"There is no query parameter '{name[:100]}'.", hint=hint)
 
 
