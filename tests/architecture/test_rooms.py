@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 MOST_FILES = 480
-MOST_LINES = 84_641
+MOST_LINES = 84_636
 MOST_ENTRIES = 12
 FORMER_ENTRY_POINTS = ("runner.py", "app.py")
 MOST_FILES_OF_A_QUESTION = 110

@@ -66,7 +66,8 @@ def _is_definition(
         return False
     if _ONLY_NUMBERS.match(body) or _ONLY_LABEL.match(body) or (draft.pattern == "list" and is_contact(body)):
         return False
-    key, asks = term_key(term), draft.pattern != "table" and _QUESTION.search(body)
+    asks = draft.pattern != "table" and _QUESTION.search(body)
+    key = term_key(term)
     return not asks and key != term_key(body) and key not in skipped
 
 

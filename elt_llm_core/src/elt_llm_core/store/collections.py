@@ -172,7 +172,7 @@ class CollectionTable(DatabaseTable):
         )
 
     def finish_run(self, collection: int, report: str) -> None:
-        """Record the success of an ingest, and its report, a JSON object; the reports of earlier runs are deleted.
+        """Record the success of an ingest, and its report (JSON). Earlier reports, which name files, are deleted.
 
         Earlier interrupted runs of the collection count as finished too.
         """
